@@ -40,7 +40,7 @@ class UnknownRunError(EvaluationError):
         rest = f" and {len(self.known) - _SHOWN} more" if len(self.known) > _SHOWN else ""
         if several:
             ids = ", ".join(self.several)
-            super().__init__(f"{name!r} fits several runs: name one by its id, {ids}", parameter="run")
+            super().__init__(f"{name!r} matches several runs: give one of these IDs: {ids}", parameter="run")
             return
         close = get_close_matches(name, [own for _, own in self.known], n=1)
         meant = f"did you mean {close[0]!r}? The" if close else "the"

@@ -129,12 +129,12 @@ def _export(pipeline: Any, run_id: str, kind: str, target: str, arms: str | None
     from evaluation.exports.inspect_log import export_inspect
     from evaluation.exports.ragas import export_ragas
     from evaluation.exports.ragtruth_spans import export_ragtruth
-    from evaluation.exports.records import chosen
+    from evaluation.exports.records import select_arms
     from evaluation.exports.responses import run_responses
     from evaluation.exports.trec import export_trec
 
     names = tuple(arm.strip() for arm in arms.split(",")) if arms else ()
-    export = chosen(export_run(pipeline, run_id), names)
+    export = select_arms(export_run(pipeline, run_id), names)
     for response_kind in RESPONSE_EXPORTS:
         if kind == response_kind:
             count = export_responses(response_kind, target, run_responses(export))

@@ -110,11 +110,11 @@ def analyse_further(
         notes.append(
             "Gold evidence is missing: no answer to a question with gold passages in the collection makes a claim."
         )
-    closer = FurtherVerification(
+    further = FurtherVerification(
         entailing, faithful, judged_by.removeprefix(FAITHFUL), by_both, forced_run(pipeline, info)
     )
     judges = (judged_by, *((by_both.fetched_by, by_both.gold_by) if by_both else ()))
-    found = analyse(info.config, samples, questions, pairs, settings, closer)
+    found = analyse(info.config, samples, questions, pairs, settings, further)
     return AnalysisResult(found, tuple(notes), tuple(filter(None, judges)))
 
 

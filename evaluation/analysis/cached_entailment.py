@@ -26,7 +26,7 @@ class CachedEntailment:
 
         Raises the errors of the scorer.
         """
-        new = [p for p in dict.fromkeys(pairs) if p not in self._known and _says(p[1])]
+        new = [p for p in dict.fromkeys(pairs) if p not in self._known and _has_content(p[1])]
         scores = self._scorer.score([Pair(text, statement) for text, statement in new]) if new else ()
         self._known.update(zip(new, (float(s) for s in scores), strict=True))
         return [self._known.get(pair, 0.0) for pair in pairs]
@@ -36,6 +36,6 @@ class CachedEntailment:
         return [support >= self._threshold for support in self.supports(pairs)]
 
 
-def _says(text: str) -> bool:
+def _has_content(text: str) -> bool:
     """Return whether a text has a letter or digit. Scorers reject a claim without one, so nothing supports it."""
     return any(c.isalnum() for c in text)

@@ -20,7 +20,7 @@ from model.pairs.scoring import PairScorer
 
 FAITHFUL = "faithful | "
 """Prefix of the names of verifiers that judge by the chunks that the answers were given."""
-AT_ONCE = 16
+BATCH_SIZE = 16
 """Number of prompts that are judged and committed together. The scorer sorts their pairs by length."""
 
 
@@ -60,8 +60,8 @@ def judge_faithfulness(
             prompts.setdefault((record.question_id, record.arm), []).append(record)
     by_id = {q.id: q for q in questions}
     pending = list(prompts.values())
-    for start in range(0, len(pending), AT_ONCE):
-        batch = pending[start : start + AT_ONCE]
+    for start in range(0, len(pending), BATCH_SIZE):
+        batch = pending[start : start + BATCH_SIZE]
         contexts = {str(i): [c.text for c in samples[0].chunks] for i, samples in enumerate(batch)}
         verifier = EntailmentVerifier(scorer, ContextEvidence(contexts), threshold, together=together)
         found: list[tuple[SampleRecord, VerificationItem]] = []
@@ -75,7 +75,7 @@ def judge_faithfulness(
         verdicts = verifier.verify([item for _, item in found])
         store.save(run_id, name, [(key_of(r), v) for (r, _), v in zip(found, verdicts, strict=True)])
         if progress is not None:
-            progress(min(start + AT_ONCE, len(pending)), len(pending))
+            progress(min(start + BATCH_SIZE, len(pending)), len(pending))
 
 
 def faithful_outcomes(verdicts: dict[SampleKey, tuple[Verdict, ...]]) -> dict[SampleKey, Outcome]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from data.questions import Question
-from evaluation.analysis.faithfulness import AT_ONCE, key_of
+from evaluation.analysis.faithfulness import BATCH_SIZE, key_of
 from evaluation.analysis.retrieval_part import SampleKey
 from evaluation.claims.sentences import plain_claim_text
 from evaluation.drift.forced import Continuation, ForcedDrift, Planted, forced_drift
@@ -81,14 +81,14 @@ def mark_followers(
     known = store.load(run_id, name)
     by_id, plantings = {q.id: q for q in questions}, PlantedAnswerSet(questions)
     pending = [r for r in records if r.completion is not None and r.evaluation.verdicts and key_of(r) not in known]
-    for start in range(0, len(pending), AT_ONCE):
-        batch = pending[start : start + AT_ONCE]
+    for start in range(0, len(pending), BATCH_SIZE):
+        batch = pending[start : start + BATCH_SIZE]
         planted = [_planted_answer(r, by_id[r.question_id], plantings) for r in batch]
         pairs = [
             Pair(planted_claim(answer), claim, by_id[r.question_id].text)
             for r, answer in zip(batch, planted, strict=True)
             for v in r.evaluation.verdicts
-            if _says(answer) and _says(claim := plain_claim_text(v.claim.text))
+            if _has_content(answer) and _has_content(claim := plain_claim_text(v.claim.text))
         ]
         scores = dict(zip(pairs, scorer.score(pairs), strict=True)) if pairs else {}
         marks = []
@@ -104,7 +104,7 @@ def mark_followers(
             marks.append((key_of(record), tuple(verdicts)))
         store.save(run_id, name, marks)
         if progress is not None:
-            progress(min(start + AT_ONCE, len(pending)), len(pending))
+            progress(min(start + BATCH_SIZE, len(pending)), len(pending))
 
 
 def followers(verdicts: Mapping[SampleKey, tuple[Verdict, ...]]) -> dict[SampleKey, tuple[bool, ...]]:
@@ -160,5 +160,5 @@ def _names(claim: str, answer: str) -> bool:
     return bool(words) and f" {words} " in f" {normalise(claim)} "
 
 
-def _says(text: str) -> bool:
+def _has_content(text: str) -> bool:
     return any(c.isalnum() for c in text)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from data.questions import Question
-from evaluation.analysis.faithfulness import AT_ONCE, key_of
+from evaluation.analysis.faithfulness import BATCH_SIZE, key_of
 from evaluation.evidence.passages import PassageSource, gold_chunks
 from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.records import SampleRecord
@@ -97,12 +97,12 @@ def judge_by_both(
         if record.question_id in with_gold and record.completion is not None and record.evaluation.verdicts:
             cells.setdefault((record.question_id, record.arm), []).append(record)
     pending = [cell for cell in cells.values() if any(key_of(r) not in have for r in cell for have in known)]
-    for start in range(0, len(pending), AT_ONCE):
-        batch = [record for cell in pending[start : start + AT_ONCE] for record in cell]
+    for start in range(0, len(pending), BATCH_SIZE):
+        batch = [record for cell in pending[start : start + BATCH_SIZE] for record in cell]
         for (name, verifier), have in zip(both, known, strict=True):
             _judge(run_id, [r for r in batch if key_of(r) not in have], with_gold, name, verifier, store)
         if progress is not None:
-            progress(min(start + AT_ONCE, len(pending)), len(pending))
+            progress(min(start + BATCH_SIZE, len(pending)), len(pending))
 
 
 def _judge(

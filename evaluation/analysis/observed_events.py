@@ -38,22 +38,22 @@ def observed_rates(records: Sequence[SampleRecord], resampler: Resampler) -> tup
 
 
 def _rate(arm: str, name: str, records: Sequence[SampleRecord], resampler: Resampler) -> ObservedRate:
-    def seen(record: SampleRecord) -> ObservedEvent | None:
+    def event_of(record: SampleRecord) -> ObservedEvent | None:
         return next((o for o in record.observed if o.name == name), None)
 
     def definite(record: SampleRecord) -> bool:
-        found = seen(record)
-        return found is not None and found.happened is not None
+        event = event_of(record)
+        return event is not None and event.happened is not None
 
     def happened(record: SampleRecord) -> bool:
-        found = seen(record)
-        return found is not None and found.happened is True
+        event = event_of(record)
+        return event is not None and event.happened is True
 
     reasons: Counter[str] = Counter()
     for record in records:
         if not definite(record):
-            found = seen(record)
-            reasons[found.reason if found else _general(record.evaluation.reason)] += 1
+            event = event_of(record)
+            reasons[event.reason if event else _general(record.evaluation.reason)] += 1
     rate = measured_share(records, definite, happened, resampler, f"a response that {name}")
     indefinite = sum(reasons.values())
     return ObservedRate(arm, name, rate, len(records) - indefinite, indefinite, tuple(reasons.most_common()))

@@ -18,8 +18,8 @@ from evaluation.statistics.run_summary import PairSummary, RunSummary
 
 CURVE_STEPS = 20
 _NO_CURVE = {
-    "flag": "flag changes no answer: its curve is that of the policies without it",
-    "abstain": "abstain is one threshold: the curve of the policies without it has all of them",
+    "flag": "the policy flag changes no answer, so its curve is that of the other policies",
+    "abstain": "the policy abstain uses one threshold; the curve of the other policies shows all thresholds",
 }
 
 

@@ -116,20 +116,20 @@ def _part(
     resampler: Resampler,
 ) -> RetrievalPart:
     ranks = {r.question_id: gold_rank(questions[r.question_id], r.chunks) for r in records}
-    names = {i for i in ranks if questions[i].evidence or questions[i].relevant_document_ids}
-    found = sorted({rank for i, rank in ranks.items() if i in names and rank is not None})
+    with_gold = {i for i in ranks if questions[i].evidence or questions[i].relevant_document_ids}
+    found = sorted({rank for i, rank in ranks.items() if i in with_gold and rank is not None})
     order: list[int | None] = [*found]
-    if any(ranks[i] is None for i in names):
+    if any(ranks[i] is None for i in with_gold):
         order.append(None)
     rows = tuple(
-        _row(rank, [r for r in records if r.question_id in names and ranks[r.question_id] == rank], resampler)
+        _row(rank, [r for r in records if r.question_id in with_gold and ranks[r.question_id] == rank], resampler)
         for rank in order
     )
     return RetrievalPart(
         arm,
-        len(names),
-        sum(ranks[i] is not None for i in names),
-        len(ranks) - len(names),
+        len(with_gold),
+        sum(ranks[i] is not None for i in with_gold),
+        len(ranks) - len(with_gold),
         rows,
         _faithful_table(records, faithful, verifier, resampler) if faithful is not None else None,
     )

@@ -70,14 +70,14 @@ def analyse(
     questions: Sequence[Question],
     pairs: Sequence[tuple[str, str]],
     settings: Settings,
-    closer: FurtherVerification | None = None,
+    further: FurtherVerification | None = None,
 ) -> RunAnalysis:
     """Compute all analyses of a run.
 
     records: samples of all settings of the run. pairs: (baseline, other) arms that the run compares. Raises the errors
     of the entailment model.
     """
-    closer = closer or FurtherVerification()
+    further = further or FurtherVerification()
     resampler = Resampler(settings)
     arms = [spec.name for spec in config.arms]
     headline = [r for r in records if r.decoding == config.decoding.label]
@@ -90,9 +90,9 @@ def analyse(
         grid_figures(config, records, pairs, resampler, excluded),
         observed_rates(headline, resampler),
         run_drift(headline, arms, settings, config.verifier),
-        run_calibration(headline, arms, texts, closer.entailing),
-        run_signals(config, others, texts, closer.entailing),
-        retrieval_part(factual, arms, questions, closer.faithful, closer.faithful_by, resampler),
-        gold_comparison(headline, arms, pairs, questions, closer.gold, resampler) if closer.gold else None,
-        forced_parts(closer.forced, resampler) if closer.forced else (),
+        run_calibration(headline, arms, texts, further.entailing),
+        run_signals(config, others, texts, further.entailing),
+        retrieval_part(factual, arms, questions, further.faithful, further.faithful_by, resampler),
+        gold_comparison(headline, arms, pairs, questions, further.gold, resampler) if further.gold else None,
+        forced_parts(further.forced, resampler) if further.forced else (),
     )

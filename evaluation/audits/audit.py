@@ -9,7 +9,7 @@ from datetime import datetime
 
 from evaluation.errors import EvaluationError
 
-LEAST_RATE = 0.0001
+MIN_RATE = 0.0001
 _SCALE = 2.0**64
 
 
@@ -91,11 +91,11 @@ class StoredAudit:
 
 
 def check_audit_rate(rate: float) -> float:
-    """Return the rate. Raises EvaluationError unless it is 0 (no audits) or between ``LEAST_RATE`` and 1."""
-    if math.isfinite(rate) and (rate == 0.0 or LEAST_RATE <= rate <= 1.0):
+    """Return the rate. Raises EvaluationError unless it is 0 (no audits) or between ``MIN_RATE`` and 1."""
+    if math.isfinite(rate) and (rate == 0.0 or MIN_RATE <= rate <= 1.0):
         return rate
     raise EvaluationError(
-        f"the audit rate is {rate:g}: give 0 for no audits, or a share between {LEAST_RATE:g} and 1, e.g. 0.05"
+        f"the audit rate is {rate:g}: give 0 for no audits, or a share between {MIN_RATE:g} and 1, e.g. 0.05"
     )
 
 

@@ -17,7 +17,7 @@ from evaluation.correction.label_store import check_annotator
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome
 
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 _KEPT = audits.c.content.is_not(None).label("kept")
 
 
@@ -82,17 +82,17 @@ class AuditStore:
     def to_label(self, collection: str) -> tuple[tuple[int, str], ...]:
         """Return (number, query ID) of the collection's answered audits with stored texts, in order."""
         a = audits.c
-        there = (a.collection_id == _key(collection), a.answered.is_(True), a.content.is_not(None))
+        conditions = (a.collection_id == _key(collection), a.answered.is_(True), a.content.is_not(None))
         with self._store.read() as connection:
-            rows = connection.execute(select(a.number, a.query_id).where(*there).order_by(a.number)).all()
+            rows = connection.execute(select(a.number, a.query_id).where(*conditions).order_by(a.number)).all()
         return tuple((row.number, row.query_id) for row in rows)
 
     def with_texts(self, numbers: Sequence[int]) -> dict[int, StoredAudit]:
         """Return these audits with their texts, by number; unknown numbers are left out."""
         found: dict[int, StoredAudit] = {}
         with self._store.read() as connection:
-            for start in range(0, len(numbers), _AT_ONCE):
-                part = numbers[start : start + _AT_ONCE]
+            for start in range(0, len(numbers), _BATCH_SIZE):
+                part = numbers[start : start + _BATCH_SIZE]
                 chosen = select(*audits.c, _KEPT).where(audits.c.number.in_(part)).order_by(audits.c.number)
                 found.update((row["number"], _audit(row)) for row in connection.execute(chosen).mappings())
         return found
@@ -101,8 +101,8 @@ class AuditStore:
         """Store the distances of questions, by audit number. Distances that are already stored stay."""
         with self._store.write() as connection:
             for number, distance in distances.items():
-                still = (audits.c.number == number, audits.c.distance.is_(None))
-                connection.execute(update(audits).where(*still).values(distance=distance))
+                pending = (audits.c.number == number, audits.c.distance.is_(None))
+                connection.execute(update(audits).where(*pending).values(distance=distance))
 
     def save_labels(self, given: Iterable[AuditLabel], now: datetime) -> None:
         """Write labels in one transaction. Each replaces the same person's earlier label.

@@ -50,7 +50,7 @@ def audit_reading(
     watch = RateWatch(alpha, delta)
     step = max(1, len(outcomes) // _POINTS)
     history: list[WatchReading] = []
-    open_found = False
+    earlier_unlabelled = False
     withheld = labelled = waiting = lapsed = declined = behind = 0
     all_weight = answered_weight = 0.0
     for audit in audits:
@@ -62,10 +62,10 @@ def audit_reading(
         elif outcome is None:
             waiting += audit.kept
             lapsed += not audit.kept
-            open_found = open_found or audit.kept
+            earlier_unlabelled = earlier_unlabelled or audit.kept
         else:
             labelled += 1
-            if open_found:
+            if earlier_unlabelled:
                 behind += 1
             elif outcome == "abstained":
                 declined += 1

@@ -12,7 +12,7 @@ from evaluation.citations.judging import JudgedSentence
 from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.measure import Resampler, measure_ratio
 
-LISTED: Final = 20
+MAX_LISTED: Final = 20
 Fault = Literal["wrong", "missing", "needless"]
 
 
@@ -41,7 +41,7 @@ class ArmCitations:
     recall: share of the judged sentences that their citations support. precision: share of the citations that are
     precise. Each is undefined if there is nothing to count.
     wrong, needless: numbers of citations with this fault. missing: number of sentences without a citation.
-    faults: at most ``LISTED`` faults of each kind.
+    faults: at most ``MAX_LISTED`` faults of each kind.
     """
 
     arm: str
@@ -94,7 +94,7 @@ def arm_citations(
         wrong,
         missing,
         needless,
-        tuple(_some(faults)),
+        tuple(_first_of_each_kind(faults)),
     )
 
 
@@ -108,6 +108,6 @@ def _faults(question: str, sample: int, sentence: JudgedSentence) -> Iterable[Fa
         yield FaultyCitation("needless", question, sample, text, sentence.needless)
 
 
-def _some(faults: Sequence[FaultyCitation]) -> Iterable[FaultyCitation]:
+def _first_of_each_kind(faults: Sequence[FaultyCitation]) -> Iterable[FaultyCitation]:
     for kind in ("wrong", "missing", "needless"):
-        yield from [fault for fault in faults if fault.fault == kind][:LISTED]
+        yield from [fault for fault in faults if fault.fault == kind][:MAX_LISTED]

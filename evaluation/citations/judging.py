@@ -18,7 +18,7 @@ from evaluation.outcomes import Claim, Verdict
 from evaluation.verifiers.verifier import VerificationItem
 from generation.prompt import PromptChunk
 
-AT_ONCE: Final = 64
+BATCH_SIZE: Final = 64
 
 Verify = Callable[[Sequence[VerificationItem]], Sequence[Sequence[Verdict]]]
 """Function that judges claims by the chunks shown with them (evaluation.verifiers.faithful.FaithfulVerifier.verify)."""
@@ -75,12 +75,12 @@ def judge_citations(
                 wanted.setdefault((answer.key, sentence.claim, numbers), item)
     keys = list(wanted)
     labels: dict[tuple[int, Claim, tuple[int, ...]], Verdict] = {}
-    for start in range(0, len(keys), AT_ONCE):
-        batch = keys[start : start + AT_ONCE]
+    for start in range(0, len(keys), BATCH_SIZE):
+        batch = keys[start : start + BATCH_SIZE]
         for key, verdicts in zip(batch, verify([wanted[key] for key in batch]), strict=True):
             labels[key] = verdicts[0]
         if progress is not None:
-            progress(min(start + AT_ONCE, len(keys)), len(keys))
+            progress(min(start + BATCH_SIZE, len(keys)), len(keys))
     found: dict[int, tuple[JudgedSentence, ...]] = {}
     for answer in answers:
         mine = {(claim, numbers): verdict for (key, claim, numbers), verdict in labels.items() if key == answer.key}

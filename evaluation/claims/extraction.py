@@ -47,7 +47,7 @@ def extract_claims(text: str, question: str = "") -> Extraction:
         return Extraction((), False)
     if is_refusal(answer[span.start : span.end], question) or _only_declines(answer[span.start : span.end]):
         return Extraction((), True)
-    stated = _answering(answer, Span(span.start, len(text_before_repeat(answer[: span.end]))))
+    stated = _answering_span(answer, Span(span.start, len(text_before_repeat(answer[: span.end]))))
     start, end = part.start + stated.start, part.start + stated.end
     return Extraction((Claim(text[start:end], start, end),), False)
 
@@ -60,7 +60,7 @@ def _only_declines(text: str) -> bool:
     return 0 < len(rest) < len(sentences) and all(map(is_filler, rest))
 
 
-def _answering(text: str, span: Span) -> Span:
+def _answering_span(text: str, span: Span) -> Span:
     """Return the span from the first to the last sentence that does not decline."""
     sentences = sentence_spans(text[span.start : span.end])
     kept = [s for s in sentences if not is_refusal(text[span.start + s.start : span.start + s.end])]

@@ -20,9 +20,9 @@ from model.english import word_set
 from retrieval.chunking.scripts import SENTENCE_MARKS
 from retrieval.chunking.sentences import Span, sentence_spans
 
-_LEAST_CUT = 12
+_MIN_REPETITION = 12
 """A last sentence longer than this, in characters, that begins an earlier sentence is a repetition that was cut off."""
-_SHORT_WORDS = 6
+_MAX_SHORT_WORDS = 6
 """Maximum number of words of a one-line answer that is a single claim whatever the segmenter finds ("St. John's")."""
 
 _BULLET = re.compile(r"[ \t>]*[-*+•‣◦▪·–—][ \t]+(?:\[[ xX]\][ \t]+)?")
@@ -84,7 +84,7 @@ def _claims_of(text: str, question: str) -> Extraction:
             elif is_opener(sentence):
                 opener = opener or span
             else:
-                spans.append(Span(opener.start if opener else span.start + _lead(sentence), span.end))
+                spans.append(Span(opener.start if opener else span.start + _lead_in_length(sentence), span.end))
                 opener = None
         if opener:
             spans.append(opener)
@@ -104,7 +104,7 @@ def plain_claim_text(claim: str) -> str:
 def _is_cut_repetition(text: str, spans: Sequence[Span]) -> bool:
     """Return whether the last sentence is the beginning of an earlier one, that is a repetition that was cut off."""
     last = text[spans[-1].start : spans[-1].end]
-    return len(last) > _LEAST_CUT and any(
+    return len(last) > _MIN_REPETITION and any(
         len(last) < s.end - s.start and text.startswith(last, s.start) for s in spans[:-1]
     )
 
@@ -112,10 +112,10 @@ def _is_cut_repetition(text: str, spans: Sequence[Span]) -> bool:
 def _is_short(body: str) -> bool:
     if any(match.end() < len(body) for match in _FULL_STOP.finditer(body)):
         return False
-    return "\n" not in body and len(body.split(None, _SHORT_WORDS)) <= _SHORT_WORDS
+    return "\n" not in body and len(body.split(None, _MAX_SHORT_WORDS)) <= _MAX_SHORT_WORDS
 
 
-def _lead(sentence: str) -> int:
+def _lead_in_length(sentence: str) -> int:
     """Return the length in characters of a lead-in, or 0 if nothing follows it."""
     length = lead_length(sentence)
     return length if any(c.isalnum() for c in sentence[length:]) else 0

@@ -32,9 +32,9 @@ _SCOPES = word_set(
 _JOINTS = word_set("and but while whereas")
 _RELATIVES = word_set("which who where whose")
 _OPEN, _CLOSE = "([{", ")]}"
-_LEAST_WORDS = 3
-_MOST_SUBJECT = 8
-_MOST_NOUN = 6
+_MIN_WORDS = 3
+_MAX_SUBJECT_WORDS = 8
+_MAX_NOUN_WORDS = 6
 
 
 def extract_by(split: bool, text: str, question: str = "") -> Extraction:
@@ -93,7 +93,7 @@ def _clause_starts(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
     for index, word in enumerate(words):
         depth += (word in _OPEN) - (word in _CLOSE)
         quoted ^= word in '"“”'
-        if depth or quoted or index < begun + _LEAST_WORDS:
+        if depth or quoted or index < begun + _MIN_WORDS:
             continue
         if word == ";":
             joint, start = index, index + 1
@@ -111,19 +111,19 @@ def _clause_starts(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
 
 def _is_complete(words: Sequence[str]) -> bool:
     """Return whether a clause is complete: it has a finite verb and no word with scope beyond it."""
-    return len(words) >= _LEAST_WORDS and any(map(is_finite, words)) and not _SCOPES & set(words)
+    return len(words) >= _MIN_WORDS and any(map(is_finite, words)) and not _SCOPES & set(words)
 
 
 def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], start: int) -> bool:
     """Return whether a subject and its verb begin at token ``start``."""
     rest = words[start:]
-    if len(rest) < _LEAST_WORDS or _SCOPES & set(rest[:2]):
+    if len(rest) < _MIN_WORDS or _SCOPES & set(rest[:2]):
         return False
     if rest[0] in _PRONOUNS:
         return is_finite(rest[1]) or rest[1].endswith(("ed", "s"))
     if rest[0] not in _DETERMINERS and not sentence[tokens[start].start].isupper():
         return False
-    for index, word in enumerate(rest[1 : _MOST_SUBJECT + 1], start=1):
+    for index, word in enumerate(rest[1 : _MAX_SUBJECT_WORDS + 1], start=1):
         if word in FINITE:
             return True
         if not word[0].isalnum() or word in _JOINTS or word in _RELATIVES:
@@ -140,7 +140,7 @@ def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
     Yields one span if there is no such relative clause.
     """
     span = Span(tokens[0].start, tokens[-1].end)
-    comma = _relative_at(words)
+    comma = _relative_comma(words)
     noun = noun_before(sentence, tokens, comma) if comma is not None else None
     if comma is None or noun is None or not _is_complete(words[:comma]):
         yield span
@@ -149,10 +149,10 @@ def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
     yield Span(tokens[noun].start, span.end)
 
 
-def _relative_at(words: Sequence[str]) -> int | None:
+def _relative_comma(words: Sequence[str]) -> int | None:
     """Return the index of the comma before the only relative clause if it runs to the end, else None."""
     indices = [i for i in range(1, len(words) - 2) if words[i] == "," and words[i + 1] in _RELATIVES]
-    if len(indices) != 1 or indices[0] < _LEAST_WORDS:
+    if len(indices) != 1 or indices[0] < _MIN_WORDS:
         return None
     rest = words[indices[0] + 2 :]
     if any(word in {",", ";", ":"} or word in _OPEN or word in '"“”' for word in rest) or len(rest) < 2:
@@ -172,7 +172,7 @@ def noun_before(sentence: str, tokens: Sequence[Span], comma: int) -> int | None
             index -= 1
         before = sentence[tokens[index - 1].start : tokens[index - 1].end].casefold() if index else ""
         return index - 1 if before in _DETERMINERS else index if index else None
-    for back in range(1, _MOST_NOUN + 1):
+    for back in range(1, _MAX_NOUN_WORDS + 1):
         if comma - 1 - back < 0:
             return None
         word = sentence[tokens[comma - 1 - back].start : tokens[comma - 1 - back].end].casefold()

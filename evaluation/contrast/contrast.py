@@ -21,17 +21,17 @@ COVERED = 0.8
 """Minimum share of a claim's content words that a sentence must contain for the two to be compared."""
 SIMILAR = 0.75
 """Minimum share of a sentence's content words that the claim must contain for word order to be compared."""
-_LEAST = 2
-_MOST_CHARACTERS = 600
+_MIN_STEMS = 2
+_MAX_CHARACTERS = 600
 
 
 @lru_cache(maxsize=16_384)
 def contrast(claim: str, evidence: str) -> str:
     """Return how the claim differs from the evidence sentence that it resembles; "" if no rule finds a difference."""
-    if len(claim) > _MOST_CHARACTERS:
+    if len(claim) > _MAX_CHARACTERS:
         return ""
     own = statement(claim)
-    if len(own.stems) < _LEAST:
+    if len(own.stems) < _MIN_STEMS:
         return ""
     agreed = agreement(own, statements(evidence))
     if agreed == -1:
@@ -57,7 +57,7 @@ def _covered(claim: Statement, other: Statement) -> float:
     own = {i.stem: i.word for i in claim.items}
     found = sum(s in stems or any(opposite(w, v) or converse(w, v) for v in words) for s, w in own.items())
     shared = len(own.keys() & stems)
-    return found / len(own) if shared >= _LEAST or found == len(own) > 1 else 0.0
+    return found / len(own) if shared >= _MIN_STEMS or found == len(own) > 1 else 0.0
 
 
 def _difference(claim: Statement, other: Statement) -> str:

@@ -18,7 +18,7 @@ _MAY = word_set("may might can could optional optionally")
 def differing_quantity(claim: Statement, other: Statement) -> str:
     """Return how the claim's quantifier or modal verb is stronger than the sentence's; "" if it is not."""
     if claim.words & _EVERY and other.words & _SOME and not other.words & _EVERY:
-        return "it generalises to all what the evidence says of some"
+        return "it generalises to all what the evidence says about some"
     if claim.words & _ONLY and not other.words & (_ONLY | {"just", "except", "exclusive", "sole"}):
         return "it adds 'only', which the evidence does not say"
     if claim.words & _MUST and other.words & _MAY and not other.words & _MUST and not other.denials:

@@ -25,13 +25,13 @@ _GUARDS = word_set(
 _QUANTIFIERS = word_set("all every each always only entire entirely most exclusively solely everyone everybody")
 _PRONOUNS = word_set("it they he she this that these those there its their his her")
 _OPENERS = word_set("yes no according to the a an in fact so thus therefore")
-_MOST_CHARACTERS = 300
+_MAX_CHARACTERS = 300
 
 
 @lru_cache(maxsize=16_384)
 def restated(claim: str, evidence: str) -> bool:
     """Return whether a sentence or clause of the evidence contains the claim word for word."""
-    if len(claim) > _MOST_CHARACTERS:
+    if len(claim) > _MAX_CHARACTERS:
         return False
     own = statement(claim)
     if len(own.stems) < 2 or contrast(claim, evidence):

@@ -65,7 +65,7 @@ def adjudicate(
     settled = settled or {}
     unknown = [item for item in settled if item not in set(items)]
     if unknown:
-        raise EvaluationError(f"{unknown[0]!r} was adjudicated and no annotator labelled it: check its id")
+        raise EvaluationError(f"{unknown[0]!r} was adjudicated, but no annotator labelled it: check its ID")
     return tuple(_decide(item, labels, settled) for item in items)
 
 
@@ -188,6 +188,8 @@ def _with_limits(names: tuple[str, ...], items: int, observed: float, value: flo
         return Agreement(names, items, observed, value, None, None, "too few items for limits")
     lower, upper = np.quantile(finite, [(1.0 - LEVEL) / 2.0, 1.0 - (1.0 - LEVEL) / 2.0])
     if max(float(upper), value) - min(float(lower), value) <= NO_WIDTH:
-        return Agreement(names, items, observed, value, None, None, "they never differ, so there are no limits")
+        return Agreement(
+            names, items, observed, value, None, None, "all resamples give the same value, so there are no limits"
+        )
     reason = f"only {items} items" if items < 10 else ""
     return Agreement(names, items, observed, value, min(float(lower), value), max(float(upper), value), reason)

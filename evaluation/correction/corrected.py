@@ -162,14 +162,14 @@ def _corrected(
     found = rectified(sample, coefficients, settings.level, settings.seed, settings.folds)
     few = few_labels(sample, coefficients)
     floor = 0.0 if coefficients.size == 1 else -1.0
-    mended = _rectified_estimate(found, sample, coefficients, settings, floor, few)
-    few = few or (mended.reason if mended.rate is None else "")
+    estimate = _rectified_estimate(found, sample, coefficients, settings, floor, few)
+    few = few or (estimate.reason if estimate.rate is None else "")
     return Corrected(
         uncorrected,
-        mended,
+        estimate,
         labels_only(sample, coefficients, settings.level),
         "labels_only" if few else "rectified",
-        few or "enough labels of both kinds, and enough errors of the verifier, to correct by",
+        few or "there are enough labels of both kinds and enough errors of the verifier",
         found.lambdas,
     )
 
@@ -190,9 +190,9 @@ def _rectified_estimate(
 def _arm(run: LabelledRun, a: int, settings: CorrectedSettings, uncorrected: Uncorrected) -> CorrectedArm:
     one = np.ones(1)
     sample = run.quantities([(a, (HALLUCINATED,))])
-    generous = run.quantities([(a, (HALLUCINATED,))], undecided=True)
-    seen = uncorrected.hallucinated(run.arms[a])
-    hallucinated = _corrected(sample, one, seen, settings)
+    with_undecided = run.quantities([(a, (HALLUCINATED,))], undecided=True)
+    uncorrected_rate = uncorrected.hallucinated(run.arms[a])
+    hallucinated = _corrected(sample, one, uncorrected_rate, settings)
     undecided = int(run.labels[:, a, UNSCORED].sum())
     return CorrectedArm(
         run.arms[a],
@@ -201,7 +201,7 @@ def _arm(run: LabelledRun, a: int, settings: CorrectedSettings, uncorrected: Unc
         int(np.count_nonzero(sample.labels != sample.verifier)),
         undecided,
         hallucinated,
-        _corrected(generous, one, seen, settings).estimate if undecided else hallucinated.estimate,
+        _corrected(with_undecided, one, uncorrected_rate, settings).estimate if undecided else hallucinated.estimate,
         _answered(run, a, settings, uncorrected.answered(run.arms[a])),
         rogan_gladen(sample, 0, settings.level, Resamples(settings.seed, settings.bootstrap)),
     )
@@ -239,10 +239,10 @@ def _answered(run: LabelledRun, a: int, settings: CorrectedSettings, seen: Hallu
         only.other_questions,
         "rectified_t",
     )
-    mended = rectified_estimate(found, cut, 0.0, few, settings.seed)
-    few = few or (mended.reason if mended.rate is None else "")
-    reason = few or "enough labels of both kinds, and enough errors of the verifier, to correct by"
-    return Corrected(seen, mended, only, "labels_only" if few else "rectified", reason, found.lambdas)
+    estimate = rectified_estimate(found, cut, 0.0, few, settings.seed)
+    few = few or (estimate.reason if estimate.rate is None else "")
+    reason = few or "there are enough labels of both kinds and enough errors of the verifier"
+    return Corrected(seen, estimate, only, "labels_only" if few else "rectified", reason, found.lambdas)
 
 
 def _pair(run: LabelledRun, one: int, two: int, settings: CorrectedSettings, uncorrected: Uncorrected) -> CorrectedPair:

@@ -60,13 +60,11 @@ def figures_of(
     run, reason = None, ""
     if stored.stratified and used < len(draw.questions):
         reason = (
-            f"{used} of {len(draw.questions)} questions are labelled in the order of the draw: one by strata must be "
-            "labelled whole"
+            f"{used} of {len(draw.questions)} questions are labelled in the order of the draw: a stratified or active "
+            "draw must be labelled completely"
         )
     elif used < FEWEST_QUESTIONS:
-        reason = (
-            f"{used} questions of the draw are labelled from its beginning on: at least {FEWEST_QUESTIONS} are needed"
-        )
+        reason = f"the first {used} questions of the draw are labelled: at least {FEWEST_QUESTIONS} are needed"
     else:
         part = draw if stored.stratified else draw.first(used)
         keys = {(q.question_id, s.arm, s.sample) for q in part.questions for s in q.samples}

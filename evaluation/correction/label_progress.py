@@ -98,7 +98,7 @@ def combined_progress(
         outcomes,
         sum(d.how == "tie" for d in decisions),
         tuple(d.item for d in decisions if d.how in ("tie", "majority")),
-        next((place for place, item in enumerate(items) if item not in outcomes), len(items)),
+        next((index for index, item in enumerate(items) if item not in outcomes), len(items)),
         tuple(
             Annotator(n, len(wanted & by_annotator.get(n, {}).keys()), len(wanted & settlers.get(n, set())))
             for n in names

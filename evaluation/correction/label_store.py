@@ -35,7 +35,8 @@ class StoredDraw:
     def __post_init__(self) -> None:
         if not 1 <= self.wanted <= len(self.draw.questions):
             raise EvaluationError(
-                f"{self.wanted} questions are to be labelled: the draw has {len(self.draw.questions)}, name 1 to all"
+                f"{self.wanted} questions to label were requested: request 1 to {len(self.draw.questions)}, the "
+                "size of the draw"
             )
 
     @property

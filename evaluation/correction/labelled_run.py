@@ -86,7 +86,7 @@ def join_labels(
     ids = tuple(sorted(q for q, table in counts.items() if np.all(table.sum(axis=1) > 0)))
     if len(ids) != draw.population:
         raise EvaluationError(
-            f"labels were drawn from {draw.population} questions and the run has {len(ids)} now: draw again"
+            f"labels were drawn from {draw.population} questions, but the run now has {len(ids)}: draw again"
         )
     _check_labels(draw, labels, index)
     where = {question: i for i, question in enumerate(ids)}
@@ -96,7 +96,7 @@ def join_labels(
         for sample in question.samples:
             key = (question.question_id, sample.arm, sample.sample)
             if key not in verdicts:
-                raise EvaluationError(f"{_named(key)} was drawn and is not in the run: take the labels of this run")
+                raise EvaluationError(f"{_named(key)} was drawn but is not in the run: use labels of this run")
             verifier[row, arm_index[sample.arm]] = eye[verdicts[key]]
             given[row, arm_index[sample.arm]] = eye[index[labels[key]]]
     table = np.stack([counts[question] for question in ids])
@@ -120,10 +120,10 @@ def _check_labels(draw: LabelDraw, labels: Mapping[ResponseKey, Outcome], index:
             f"{len(missing)} of {len(drawn)} drawn responses have no label, the first is {_named(missing[0])}: "
             "label them, or use the first questions of the draw only"
         )
-    strange = sorted(set(labels) - drawn)
-    if strange:
+    undrawn = sorted(set(labels) - drawn)
+    if undrawn:
         raise EvaluationError(
-            f"{len(strange)} labels are of responses that were not drawn, the first is {_named(strange[0])}: leave "
+            f"{len(undrawn)} labels are of responses that were not drawn, the first is {_named(undrawn[0])}: leave "
             "them out (hand-picked labels would bias the estimate)"
         )
     for key, label in labels.items():

@@ -49,8 +49,12 @@ def few_for_ratio(sample: LabelledSample, positives: int, disagreements: int) ->
     human, predicted = sample.labels.T
     counts = (
         (int(human.sum()), positives, "labelled answers that are hallucinated"),
-        (int((predicted - human).sum()), positives, "labelled answers that are not"),
-        (int(np.any(sample.labels != sample.verifier, axis=1).sum()), disagreements, "labels the verifier got wrong"),
+        (int((predicted - human).sum()), positives, "labelled answers that are not hallucinated"),
+        (
+            int(np.any(sample.labels != sample.verifier, axis=1).sum()),
+            disagreements,
+            "labels that the verifier got wrong",
+        ),
     )
     for count, needed, what in counts:
         if count < needed:

@@ -16,7 +16,7 @@ from evaluation.statistics.counts import Floats
 
 Ints = NDArray[np.intp]
 FOLDS = 10
-FEWEST_DEGREES = 4.0
+MIN_DEGREES = 4.0
 """Minimum degrees of freedom.
 
 A reliable estimate has at least 5 labels that the verifier got wrong (see figures.py).
@@ -43,7 +43,7 @@ class LabelledSample:
     def __post_init__(self) -> None:
         m = self.question_index.size
         if self.verifier.shape != (m, self.predicted.shape[1]) or self.labels.shape != self.verifier.shape:
-            raise ValueError(f"{self.predicted.shape}, {self.verifier.shape}, {self.labels.shape}: shapes do not fit")
+            raise ValueError(f"shapes {self.predicted.shape}, {self.verifier.shape}, {self.labels.shape} do not match")
         if m != np.unique(self.question_index).size or self.stratum.shape != (len(self.predicted),):
             raise ValueError("a question is labelled once, and every question has a stratum")
 
@@ -88,7 +88,7 @@ def design_of(sample: LabelledSample) -> SamplingDesign:
     sizes = np.bincount(sample.stratum, minlength=count).astype(np.float64)
     drawn = np.bincount(strata, minlength=count).astype(np.float64)
     if np.any((drawn < 2) & (drawn < sizes)):
-        raise ValueError("every stratum needs two labelled questions, or all it has")
+        raise ValueError("every stratum needs two labelled questions, or labels of all its questions")
     return SamplingDesign(sizes, drawn, sizes[strata] / (drawn[strata] * sizes.sum()), strata)
 
 
@@ -155,7 +155,7 @@ def _degrees(errors: Floats, design: SamplingDesign) -> float:
         spread += float((u**4).sum() - (u**2).sum() ** 2 / u.size)
     if spread <= 0.0 or square <= 0.0:
         return most
-    return min(most, max(FEWEST_DEGREES, 2.0 * square**2 / spread))
+    return min(most, max(MIN_DEGREES, 2.0 * square**2 / spread))
 
 
 def best_lambda(

@@ -82,11 +82,11 @@ class LabelDraw:
         filled in proportion), an active draw, and a number outside its range.
         """
         if self.active:
-            raise EvaluationError("an active draw cannot be cut short: label all of it, or draw again with fewer")
+            raise EvaluationError("an active draw cannot be shortened: label all of it, or draw fewer questions")
         if len(self.strata) > 1:
-            raise EvaluationError("a stratified draw cannot be cut short: label all of it, or draw again with fewer")
+            raise EvaluationError("a stratified draw cannot be shortened: label all of it, or draw fewer questions")
         if not 1 <= questions <= len(self.questions):
-            raise EvaluationError(f"{questions} of {len(self.questions)} drawn questions: name 1 to all of them")
+            raise EvaluationError(f"{questions} questions of a draw were requested: request 1 to {len(self.questions)}")
         probability = questions / self.population
         kept = tuple(replace(q, probability=probability) for q in self.questions[:questions])
         return replace(self, strata=(replace(self.strata[0], drawn=questions),), questions=kept)
@@ -116,24 +116,26 @@ def draw_labels(
         raise EvaluationError(f"the arms to label are {list(arms)}: name at least one, and each once")
     for arm in arms:
         if not any(arm in by_arm for by_arm in responses.values()):
-            there = sorted({a for by_arm in responses.values() for a in by_arm})
-            raise EvaluationError(f"there is no arm {arm!r} to label: the run has {', '.join(there) or 'none'}")
+            existing = sorted({a for by_arm in responses.values() for a in by_arm})
+            raise EvaluationError(f"there is no arm {arm!r} to label: the run has {', '.join(existing) or 'none'}")
     frame = sorted(q for q, by_arm in responses.items() if all(arm in by_arm for arm in arms))
     if not 2 <= questions <= len(frame):
         raise EvaluationError(
-            f"{questions} questions are to be labelled and {len(frame)} have all of {', '.join(arms)}: "
-            f"ask for 2 to {len(frame)}"
+            f"{questions} questions to label were requested, but {len(frame)} questions have responses in all of these "
+            f"arms: {', '.join(arms)}. Request 2 to {len(frame)}"
         )
     members: dict[str, list[str]] = {}
     for question in frame:
         if strata is not None and question not in strata:
-            raise EvaluationError(f"question {question!r} has no stratum: give every question one, or none")
+            raise EvaluationError(
+                f"question {question!r} has no stratum: give every question a stratum, or give no strata"
+            )
         members.setdefault(ONE_STRATUM if strata is None else strata[question], []).append(question)
     sizes = {name: len(ids) for name, ids in sorted(members.items())}
-    wanted = allocate(sizes, questions, allocation)
+    counts = allocate(sizes, questions, allocation)
     rng = np.random.default_rng([seed, len(frame), questions])
     drawn: list[DrawnQuestion] = []
-    for name, take in wanted.items():
+    for name, take in counts.items():
         ids = members[name]
         for index in rng.choice(len(ids), size=take, replace=False):
             by_arm = responses[ids[index]]
@@ -145,9 +147,9 @@ def draw_labels(
         tuple(arms),
         len(frame),
         len(responses) - len(frame),
-        tuple(Stratum(name, sizes[name], take) for name, take in wanted.items()),
+        tuple(Stratum(name, sizes[name], take) for name, take in counts.items()),
         tuple(drawn[i] for i in order),
-        tuple((q, index) for index, name in enumerate(wanted) for q in members[name]) if len(wanted) > 1 else (),
+        tuple((q, index) for index, name in enumerate(counts) for q in members[name]) if len(counts) > 1 else (),
     )
 
 
@@ -160,15 +162,15 @@ def allocate(sizes: Mapping[str, int], total: int, allocation: Allocation) -> di
     least = {name: min(2, size) for name, size in sizes.items()}
     if sum(least.values()) > total:
         raise EvaluationError(
-            f"{total} questions for {len(sizes)} strata: at least {sum(least.values())} are needed, two of each"
+            f"{total} questions for {len(sizes)} strata: at least {sum(least.values())} are needed, two of each stratum"
         )
     population = sum(sizes.values())
     ideal = {n: total * (s / population if allocation == "proportional" else 1 / len(sizes)) for n, s in sizes.items()}
     taken = dict(least)
     while sum(taken.values()) < total:
-        room = [name for name in sizes if taken[name] < sizes[name]]
+        open_strata = [name for name in sizes if taken[name] < sizes[name]]
         # The stratum furthest below its ideal size gets the next question; ties go to the first by name.
-        name = max(room, key=lambda n: ideal[n] - taken[n])
+        name = max(open_strata, key=lambda n: ideal[n] - taken[n])
         taken[name] += 1
     return taken
 
@@ -204,5 +206,7 @@ def drawn_items(draw: LabelDraw) -> tuple[tuple[str, str, int], ...]:
 def _one_sample(arm: str, samples: list[int], rng: np.random.Generator) -> DrawnSample:
     repeated = [s for s, times in Counter(samples).items() if times > 1]
     if repeated:
-        raise EvaluationError(f"sample {repeated[0]} of arm {arm!r} appears twice in one question: count each once")
+        raise EvaluationError(
+            f"sample {repeated[0]} of arm {arm!r} appears twice for one question: give each sample once"
+        )
     return DrawnSample(arm, samples[int(rng.integers(len(samples)))], 1.0 / len(samples))

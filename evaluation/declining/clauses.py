@@ -38,8 +38,8 @@ _IMPOSSIBLE = (
     "|impossi|imposib|incapa|unmogl|onmogel|невозможно|неможливо|omojlig|umulig|mahdoton|lehetetlen|niemozliw|تعذر|"
     "يتعذر|غير قادر|असमर्थ|असंभव|অক্ষম|불가|无法|無法"
 )
-_NEVER = "(?!)"
-_LONGEST = 1000
+_NO_MATCH = "(?!)"
+_MAX_CHARACTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +62,17 @@ class _Patterns:
     topic: re.Pattern[str]
 
 
-def declines_elsewhere(text: str) -> bool:
+def declines_in_other_language(text: str) -> bool:
     """Return whether a complete text declines in a language other than English.
 
     False for an empty text and for answers.
     """
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_CHARACTERS:
         return False
-    return any(_declines(text, lexicon) for lexicon in _LEXICONS if _could(text, lexicon))
+    return any(_declines(text, lexicon) for lexicon in _LEXICONS if _may_decline(text, lexicon))
 
 
-def _could(text: str, lexicon: _Patterns) -> bool:
+def _may_decline(text: str, lexicon: _Patterns) -> bool:
     """Return whether some clause of the text might decline. This is a fast necessary condition."""
     return any(
         lexicon.negation.search(t)
@@ -86,13 +86,13 @@ def _could(text: str, lexicon: _Patterns) -> bool:
 def _declines(text: str, lexicon: _Patterns) -> bool:
     refused = False
     for sentence in _ENDS.split(text):
-        if not _says(sentence):
+        if not _has_content(sentence):
             continue
         if _clause_declines(sentence, lexicon) and not any(_answers(part, lexicon) for part in _COMMAS.split(sentence)):
             refused = True
             continue
         for part in (p for half in lexicon.but.split(sentence) for p in _COMMAS.split(half)):
-            if not _says(part) or _fully(lexicon.empty, part):
+            if not _has_content(part) or _fully(lexicon.empty, part):
                 continue
             if _clause_declines(part, lexicon):
                 refused = True
@@ -103,7 +103,7 @@ def _declines(text: str, lexicon: _Patterns) -> bool:
 
 def _answers(part: str, lexicon: _Patterns) -> bool:
     """Return whether a clause that accompanies a refusal makes its own statement."""
-    if not _says(part) or _clause_declines(part, lexicon) or _fully(lexicon.empty, part):
+    if not _has_content(part) or _clause_declines(part, lexicon) or _fully(lexicon.empty, part):
         return False
     return not _begins(lexicon.subordinate, part) and (
         _finds(lexicon.but, part) or _begins(_BECAUSE, part) or any(map(str.isdigit, part))
@@ -122,11 +122,11 @@ def _clause_declines(clause: str, lexicon: _Patterns) -> bool:
     if document and negated:
         about = information or bool(_PRONOUN.search(clause))
         mentions = _finds(lexicon.say, clause)
-        if mentions and (about or not _only_holds(clause, lexicon)):
+        if mentions and (about or not _only_contains(clause, lexicon)):
             return True
         if information and _finds(lexicon.lacking, clause):
             return True
-    if information and negated and _finds(lexicon.lacking, clause) and not document and _near(clause, lexicon):
+    if information and negated and _finds(lexicon.lacking, clause) and not document and _are_close(clause, lexicon):
         return True
     if _finds(lexicon.unwilling, clause) and (_finds(lexicon.answering, clause) or information):
         return True
@@ -147,7 +147,7 @@ def _clause_declines(clause: str, lexicon: _Patterns) -> bool:
 
 
 _NOTHING = re.compile(r"\b(?:nichts|rien|nada|niente|nulla|niets|bir sey|hicbir sey|hiçbir şey|bir şey)\b")
-_HOLDS = re.compile(
+_CONTAINS = re.compile(
     r"conten|contien|contem|inclu|proporcion|ofrec|aporta|fourni|fornec|fornisc|apresent|compren|contém|enthalt|"
     r"bevat|содерж|zawier|obsah|innehall|inneholder|indeholder|tartalmaz|sisalla|"
     r"περιεχ|icer|يحتو|تحتو|يتضمن|شامل|מכיל|כולל|شामिल|包含|包括|含ま|포함|memuat|mengandung",
@@ -155,13 +155,13 @@ _HOLDS = re.compile(
 )
 
 
-def _only_holds(clause: str, lexicon: _Patterns) -> bool:
+def _only_contains(clause: str, lexicon: _Patterns) -> bool:
     """Return whether the verb is one of containing, which applies to things as well as to texts."""
     found = [m.group() for form in _forms(clause) for m in lexicon.say.finditer(form)]
-    return bool(found) and all(_HOLDS.search(word) for word in found)
+    return bool(found) and all(_CONTAINS.search(word) for word in found)
 
 
-def _near(clause: str, lexicon: _Patterns) -> bool:
+def _are_close(clause: str, lexicon: _Patterns) -> bool:
     """Return whether it is the information that is missing: only a few words are between the two."""
     for form in _forms(clause):
         for info in lexicon.info.finditer(form):
@@ -172,7 +172,7 @@ def _near(clause: str, lexicon: _Patterns) -> bool:
     return False
 
 
-def _says(text: str) -> bool:
+def _has_content(text: str) -> bool:
     return any(c.isalnum() for c in text)
 
 
@@ -214,10 +214,10 @@ def _compiled(lexicon: Lexicon, stems: bool) -> _Patterns:
         of(lexicon.empty, full_match=True),
         of(lexicon.subordinate),
         re.compile(rf"\b(?:{lexicon.but})\b" if stems else f"(?:{lexicon.but})"),
-        of(lexicon.unwilling or _NEVER),
-        of(lexicon.giving or _NEVER),
+        of(lexicon.unwilling or _NO_MATCH),
+        of(lexicon.giving or _NO_MATCH),
         of(lexicon.speaker),  # An empty pattern matches: without a word list, any clause may be the speaker's.
-        of(lexicon.topic or _NEVER),
+        of(lexicon.topic or _NO_MATCH),
     )
 
 

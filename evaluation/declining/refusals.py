@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from evaluation.declining.clauses import declines_elsewhere
+from evaluation.declining.clauses import declines_in_other_language
 from evaluation.declining.echoes import text_before_repeat
 from evaluation.declining.english import declines_in_english
 
-_NULL = frozenset({"none", "null", "nil", "nan", "na", "undefined", "-", "--", "?", "none."})
-_NAMES = frozenset({"Nan", "Na"})
+_NULL_VALUES = frozenset({"none", "null", "nil", "nan", "na", "undefined", "-", "--", "?", "none."})
+_NOT_NULL = frozenset({"Nan", "Na"})
 """Spellings that are not null values: a given name (Nan) and the symbol of sodium (Na)."""
 _COUNTS = re.compile(
     r"\b(?:which|how (?:many|much)|any|is there|are there|what (?:if any|exceptions|other))\b", re.IGNORECASE
@@ -28,6 +28,6 @@ def is_refusal(text: str, question: str = "") -> bool:
     """
     answer = text_before_repeat(text)
     bare = answer.strip(" \t\r\n.\"'*_`")
-    if bare.casefold() in _NULL and bare not in _NAMES:
+    if bare.casefold() in _NULL_VALUES and bare not in _NOT_NULL:
         return bool(question.strip()) and not _COUNTS.search(question)
-    return declines_in_english(answer) or declines_elsewhere(answer)
+    return declines_in_english(answer) or declines_in_other_language(answer)

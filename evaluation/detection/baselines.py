@@ -53,7 +53,7 @@ class TokenOverlapScorer:
         for pair, (content, everything) in zip(pairs, claims, strict=True):
             words = content or everything
             if not words:
-                raise ModelError(f"the claim {pair.claim[:80]!r} has no words to look for")
+                raise ModelError(f"the claim {pair.claim[:80]!r} has no words to compare")
             evidence_words = set(next(iter(tokenise_all((pair.evidence,), _ALL_WORDS))))
             scores.append(sum(word in evidence_words for word in words) / len(words))
         if progress is not None:

@@ -59,15 +59,15 @@ def fit_logistic(
     for logits in columns:
         if not len(logits) == y.size == w.size == add.size:
             raise EvaluationError(
-                f"{len(logits)} logits, {y.size} labels, {w.size} weights and {add.size} offsets: one of each for "
-                "every claim"
+                f"{len(logits)} logits, {y.size} labels, {w.size} weights and {add.size} offsets: one of each per "
+                "claim is needed"
             )
     x = np.asarray(columns, dtype=np.float64)  # (K, N)
     if not np.isfinite(x + add).all() or not (np.isfinite(w) & (w > 0)).all():
         raise EvaluationError("a calibration needs finite logits and positive weights")
     positives, negatives = int(y.sum()), int((~y).sum())
     if not positives or not negatives:
-        raise EvaluationError("a calibration needs claims of both kinds, supported and not")
+        raise EvaluationError("a calibration needs both supported and unsupported claims")
     target = np.where(y, (positives + 1) / (positives + 2), 1 / (negatives + 2))
 
     def loss(curve: np.ndarray) -> tuple[float, np.ndarray]:
@@ -78,5 +78,5 @@ def fit_logistic(
 
     found = minimize(loss, np.append(np.ones(len(x)), 0.0), jac=True, method="BFGS").x
     if not (found[:-1] > 0).all():
-        raise EvaluationError("the verifier's scores fall where the labels rise: it cannot be calibrated, train longer")
+        raise EvaluationError("the verifier's scores contradict the labels, so it cannot be calibrated: train longer")
     return tuple(float(slope) for slope in found[:-1]), float(found[-1])

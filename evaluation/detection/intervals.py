@@ -17,7 +17,7 @@ from evaluation.statistics.intervals import NO_WIDTH, effective_limits, linearis
 LEVEL = 0.95
 REPLICATES = 2000
 FEW_GROUPS = 10
-ONE_GROUP = "all statements are of one group: an interval needs at least two"
+ONE_GROUP = "all statements belong to one group: an interval needs at least two groups"
 CONSTANT = "all resamples give the same figure (perhaps all scores are equal), so it has no limits"
 _BLOCK_CELLS = 4_000_000  # number of float64 values held while resampling (32 MB)
 
@@ -109,7 +109,7 @@ def ratio_estimate(h: Floats, a: Floats, counted: float) -> ScoreEstimate:
         estimate,
         min(float(limits.lower), estimate),
         max(float(limits.upper), estimate),
-        _few(int(np.count_nonzero(a)), "groups are counted in it"),
+        _few(int(np.count_nonzero(a)), "groups are counted"),
     )
 
 
@@ -177,7 +177,7 @@ def mean_estimate(estimates: Sequence[ScoreEstimate], reason: str = "") -> Score
             below.append(e.estimate - e.lower)
             above.append(e.upper - e.estimate)
     if len(below) < len(values):
-        return ScoreEstimate(mean, None, None, "a figure in the mean has no limits of its own")
+        return ScoreEstimate(mean, None, None, "a figure in the mean has no limits")
     return ScoreEstimate(
         mean,
         max(0.0, mean - math.hypot(*below) / len(values)),

@@ -113,7 +113,9 @@ def detection_table(judged: Sequence[ScoredStatement], seed: int = 0) -> Detecti
     return DetectionTable(
         overall=_scores(arrays, seed),
         sources=rows,
-        macro_auroc=mean_estimate(areas, f"without {', '.join(left_out)}: one class only" if left_out else ""),
+        macro_auroc=mean_estimate(
+            areas, f"without {', '.join(left_out)}, which have one class only" if left_out else ""
+        ),
         best_threshold=best_threshold(arrays.support, arrays.supported),
         unscored=tuple(unscored.most_common()),
     )
@@ -137,13 +139,15 @@ def _scores(arrays: _Arrays, seed: int) -> DetectionScores:
     draws = Draws(arrays.groups, seed)
     cells = _by_group(arrays, confusion(support, supported))
     yes, no = (len(set(arrays.group[mask].tolist())) for mask in (supported, ~supported))
-    one = "" if yes and no else f"every statement is {'supported' if yes else 'hallucinated'}: two classes are compared"
+    one_class = (
+        "" if yes and no else f"every statement is {'supported' if yes else 'hallucinated'}: both classes are needed"
+    )
     return DetectionScores(
         n=int(support.size),
         hallucinated=int(np.count_nonzero(~supported)),
         groups=arrays.groups,
-        auroc=undefined(one) if one else _area(arrays, draws, min(yes, no)),
-        balanced_accuracy=undefined(one) if one else _balanced(cells),
+        auroc=undefined(one_class) if one_class else _area(arrays, draws, min(yes, no)),
+        balanced_accuracy=undefined(one_class) if one_class else _balanced(cells),
         f1_hallucinated=_f1(cells),
         calibration_error=_calibration(arrays, draws),
     )

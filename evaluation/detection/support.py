@@ -19,7 +19,7 @@ from evaluation.evidence.windows import Window, evidence_windows
 from model.pairs.scoring import Pair, PairScorer, answer_tokens
 from model.verifier.tokens import MAX_CLAIM_TOKENS
 
-_KEPT_EVIDENCE = 256
+_CACHED_EVIDENCE = 256
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _BLOCKS = 4, 1024, 20
 
 
@@ -110,7 +110,7 @@ def claim_supports(
     unscored with a reason. The first pair is scored once beforehand, without timing, because libraries initialise on
     first use. Raises ModelError as the scorer does.
     """
-    best: list[list[ClaimSupport | None]] = [[_refused(s, claim) for claim in s.claims] for s in statements]
+    best: list[list[ClaimSupport | None]] = [[_unscorable(s, claim) for claim in s.claims] for s in statements]
     found: dict[tuple[int, int, int], ClaimSupport] = {}
     size = max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, sum(map(len, best)) // _BLOCKS))
     jobs = _jobs(scorer, statements, best, answer_tokens(scorer) if together else 0)
@@ -131,16 +131,16 @@ def claim_supports(
         pairs += len(block)
         for job, score in zip(block, scores, strict=True):
             key = (job.statement, job.claim, job.part)
-            found[key] = _better(found.get(key), score, job.pair, scorer.name)
+            found[key] = _better_window(found.get(key), score, job.pair, scorer.name)
     if progress is not None:
         progress(SupportProgress(len(statements), len(statements), pairs))
     for (statement, claim, _), part in found.items():
-        best[statement][claim] = _worse(best[statement][claim], part)
+        best[statement][claim] = _worse_part(best[statement][claim], part)
     nothing = ClaimSupport(None, reason="the evidence is empty")
     return SupportResult(tuple(tuple(c or nothing for c in row) for row in best), tuple(blocks))
 
 
-def _refused(statement: Statement, claim: str) -> ClaimSupport | None:
+def _unscorable(statement: Statement, claim: str) -> ClaimSupport | None:
     if not any(character.isalnum() for character in claim):
         return ClaimSupport(None, reason="the claim has no letter and no digit")
     if not statement.evidence.strip():
@@ -149,26 +149,26 @@ def _refused(statement: Statement, claim: str) -> ClaimSupport | None:
 
 
 def _jobs(
-    scorer: PairScorer, statements: Sequence[Statement], best: Sequence[Sequence[ClaimSupport | None]], at_once: int
+    scorer: PairScorer, statements: Sequence[Statement], best: Sequence[Sequence[ClaimSupport | None]], max_tokens: int
 ) -> Iterator[_Job]:
-    kept: OrderedDict[tuple[str, int], tuple[Window, ...]] = OrderedDict()
+    cached: OrderedDict[tuple[str, int], tuple[Window, ...]] = OrderedDict()
 
     def cut(evidence: str, room: int) -> tuple[Window, ...]:
         # The size is rounded so that claims of nearly the same length share the windows of recurring evidence.
         key = (evidence, room - room % ROOM_STEP if room > 2 * ROOM_STEP else room)
-        if key not in kept:
-            kept[key] = evidence_windows(read_evidence(evidence).text, key[1], scorer.count)
-            if len(kept) > _KEPT_EVIDENCE:
-                kept.popitem(last=False)
-        return kept[key]
+        if key not in cached:
+            cached[key] = evidence_windows(read_evidence(evidence).text, key[1], scorer.count)
+            if len(cached) > _CACHED_EVIDENCE:
+                cached.popitem(last=False)
+        return cached[key]
 
     for index, statement in enumerate(statements):
         open_claims = [i for i, refused in enumerate(best[index]) if refused is None]
         if not open_claims:
             continue
         full_text = ""
-        for claim_parts, answer in _read_together(scorer, statement, open_claims, at_once):
-            parts = (" ".join(answer),) if at_once else answer
+        for claim_parts, answer in _read_together(scorer, statement, open_claims, max_tokens):
+            parts = (" ".join(answer),) if max_tokens else answer
             room = min(scorer.room(text, statement.question) for text in parts)
             windows = cut(statement.evidence, room)
             if len(windows) > 1 and not full_text:
@@ -176,18 +176,18 @@ def _jobs(
                 full_text = read_evidence(statement.evidence).text
             for window in windows:
                 for (claim, part), text in zip(claim_parts, answer, strict=True):
-                    context, among = full_text if len(windows) > 1 else "", answer if at_once else ()
+                    context, among = full_text if len(windows) > 1 else "", answer if max_tokens else ()
                     pair = Pair(window.text, text, statement.question, context, among)
                     yield _Job(index, claim, part, pair)
 
 
 def _read_together(
-    scorer: PairScorer, statement: Statement, claims: Sequence[int], at_once: int
+    scorer: PairScorer, statement: Statement, claims: Sequence[int], max_tokens: int
 ) -> Iterator[tuple[list[tuple[int, int]], tuple[str, ...]]]:
     """Yield the claims or parts of claims that share one window, as (indices (claim, part), their texts).
 
-    at_once: maximum number of tokens read together. With 0, each claim is read alone, but all claims share windows of
-    the size that the longest claim permits.
+    max_tokens: maximum number of tokens read together. With 0, each claim is read alone, but all claims share windows
+    of the size that the longest claim permits.
     """
     claim_texts = [statement.claims[i] for i in claims]
     sizes = list(scorer.count(claim_texts))
@@ -197,7 +197,7 @@ def _read_together(
         i: [w.text for w in evidence_windows(claim_texts[i], MAX_CLAIM_TOKENS, scorer.count, overlap_sentences=0)]
         for i in long
     }
-    if not at_once:
+    if not max_tokens:
         texts = [
             (claims[i], n, text)
             for i in range(len(claim_texts))
@@ -206,14 +206,14 @@ def _read_together(
         yield [(claim, n) for claim, n, _ in texts], tuple(text for _, _, text in texts)
         return
     short = [i for i in range(len(claim_texts)) if i not in parts]
-    for part in answer_parts([sizes[i] for i in short], at_once):
+    for part in answer_parts([sizes[i] for i in short], max_tokens):
         yield [(claims[short[k]], 0) for k in part], tuple(claim_texts[short[k]] for k in part)
     for i in long:
         for n, text in enumerate(parts[i]):
             yield [(claims[i], n)], (text,)
 
 
-def _better(best: ClaimSupport | None, score: float, pair: Pair, scorer: str) -> ClaimSupport:
+def _better_window(best: ClaimSupport | None, score: float, pair: Pair, scorer: str) -> ClaimSupport:
     if best is not None and best.support is None:
         return best
     if not math.isfinite(score) or not 0.0 <= score <= 1.0:
@@ -223,7 +223,7 @@ def _better(best: ClaimSupport | None, score: float, pair: Pair, scorer: str) ->
     return ClaimSupport(score, pair.evidence, answer=pair.answer)
 
 
-def _worse(worst: ClaimSupport | None, part: ClaimSupport) -> ClaimSupport:
+def _worse_part(worst: ClaimSupport | None, part: ClaimSupport) -> ClaimSupport:
     """Return the worse of two parts of a claim; unscored if either is."""
     if worst is None or part.support is None:
         return part

@@ -16,7 +16,7 @@ from evaluation.detection.support import ClaimSupport, ScoredBlock, Statement, S
 from evaluation.verifiers.failing_words import WeakClaim, weak_words
 from model.pairs.scoring import PairScorer
 
-_MARKED_AT_ONCE = 32  # claims, each of up to 24 pairs
+_MARKING_BATCH = 32  # claims, each of up to 24 pairs
 _EMPTY = ClaimSupport(None, reason="the response makes no claim")
 
 
@@ -60,7 +60,7 @@ def score_pairs(
     found = claim_supports(scorer, statements, progress, together=together)
     judged = []
     for example, supports in zip(examples, found.claims, strict=True):
-        overall = worst(supports)
+        overall = worst_support(supports)
         judged.append(
             ScoredStatement(overall.support, example.supported, example.group, example.source, overall.reason)
         )
@@ -95,7 +95,7 @@ def score_responses(
     judged: list[ScoredStatement] = []
     low: list[tuple[WeakClaim, ...] | None] = []
     for response, extraction, supports in zip(responses, extracted, found.claims, strict=True):
-        overall = ClaimSupport(1.0) if extraction.refused else worst(supports)
+        overall = ClaimSupport(1.0) if extraction.refused else worst_support(supports)
         judged.append(
             ScoredStatement(
                 overall.support, not response.hallucinated, response.source_id, response.task, overall.reason
@@ -143,8 +143,8 @@ def _weak_spans(
 ) -> Callable[[WeakClaim], tuple[tuple[int, int], ...]]:
     distinct = list(dict.fromkeys(w for weak in low for w in weak or ()))
     found: dict[WeakClaim, tuple[tuple[int, int], ...]] = {}
-    for start in range(0, len(distinct), _MARKED_AT_ONCE):
-        batch = distinct[start : start + _MARKED_AT_ONCE]
+    for start in range(0, len(distinct), _MARKING_BATCH):
+        batch = distinct[start : start + _MARKING_BATCH]
         for weakness, weak in zip(batch, weak_words(scorer, batch), strict=True):
             found[weakness] = tuple((word.start, word.end) for word in weak) or (
                 (weakness.claim.start, weakness.claim.end),
@@ -154,7 +154,7 @@ def _weak_spans(
     return found.__getitem__
 
 
-def worst(supports: Sequence[ClaimSupport]) -> ClaimSupport:
+def worst_support(supports: Sequence[ClaimSupport]) -> ClaimSupport:
     """Return the lowest support of a response's claims.
 
     Unscored if a claim is unscored and no other is below the threshold.

@@ -16,7 +16,7 @@ from evaluation.drift.positions import (
     position_trend,
     unsupported_by_position,
 )
-from evaluation.drift.sequences import ClaimSequence, gather
+from evaluation.drift.sequences import ClaimSequence, to_arrays
 from evaluation.statistics.measure import Resampler, Settings
 
 Reading = Literal["dependence", "positions", "levels", "none", "untested"]
@@ -24,11 +24,11 @@ ALPHA = 0.05
 PERMUTATIONS = 999
 
 NOT_CONTAGION = (
-    "This is dependence, not contagion: it does not show that one unsupported claim causes the next. The same is seen "
-    "with (1) a position trend: claims later in a response, or at certain positions in it, are harder; (2) "
+    "This is dependence, not contagion: it does not show that one unsupported claim causes the next. The same pattern "
+    "arises from (1) a position trend: claims later in a response, or at certain positions in it, are harder; (2) "
     "neighbouring topics of equal difficulty: claims next to each other are about the same thing, and the model knows "
     "it or does not; (3) a verifier whose errors depend on earlier claims. Only a forced first claim can tell "
-    "these from an effect of the claim before."
+    "these from an effect of the previous claim."
 )
 
 
@@ -74,13 +74,13 @@ def drift(
     Raises EvaluationError if no response has a claim.
     """
     settings = settings or Settings()
-    sequences = gather(responses)
+    sequences = to_arrays(responses)
     resampler = Resampler(settings)
     shuffled = shuffle_within(sequences, permutations, settings.seed)
     permuted = permute_across(sequences, permutations, settings.seed)
     first = first_unsupported(sequences, resampler)
     trend = position_trend(sequences, resampler)
-    reading = read(shuffled, permuted)
+    reading = joint_reading(shuffled, permuted)
     both = None
     if shuffled.p_value is not None and permuted.p_value is not None:
         both = max(shuffled.p_value, permuted.p_value)
@@ -102,7 +102,7 @@ def drift(
     )
 
 
-def read(shuffled: NullTest, permuted: NullTest) -> Reading:
+def joint_reading(shuffled: NullTest, permuted: NullTest) -> Reading:
     """Return the joint conclusion of the two tests. If one cannot be tested, the other is not interpreted alone."""
     if shuffled.p_value is None or permuted.p_value is None:
         return "untested"

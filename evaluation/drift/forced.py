@@ -34,7 +34,9 @@ class Continuation:
 
     def __post_init__(self) -> None:
         if len(self.unsupported) != len(self.follows):
-            raise ValueError(f"{len(self.unsupported)} claims and {len(self.follows)} marks: one of each a claim")
+            raise ValueError(
+                f"{len(self.unsupported)} claims and {len(self.follows)} marks: one mark per claim is needed"
+            )
         if self.planted not in ("false", "true", "none"):
             raise ValueError(f"planted is {self.planted!r}: it must be false, true or none")
 
@@ -68,17 +70,17 @@ def forced_drift(continuations: Sequence[Continuation], resampler: Resampler) ->
 
     Raises EvaluationError if no question has both a false and a true planting.
     """
-    by: dict[str, dict[Planted, list[Continuation]]] = {}
+    by_question: dict[str, dict[Planted, list[Continuation]]] = {}
     for c in continuations:
-        by.setdefault(c.question_id, {}).setdefault(c.planted, []).append(c)
-    ids = sorted(q for q, kinds in by.items() if "false" in kinds and "true" in kinds)
+        by_question.setdefault(c.question_id, {}).setdefault(c.planted, []).append(c)
+    ids = sorted(q for q, kinds in by_question.items() if "false" in kinds and "true" in kinds)
     if not ids:
         raise EvaluationError("no question has both a false and a true planted claim: force both on the same questions")
-    (h1, a1), (h0, a0), (hn, an) = (_shares(ids, by, kind) for kind in ("false", "true", "none"))
-    used = [c for q in ids for cs in by[q].values() for c in cs]
+    (h1, a1), (h0, a0), (hn, an) = (_shares(ids, by_question, kind) for kind in ("false", "true", "none"))
+    used = [c for q in ids for cs in by_question[q].values() for c in cs]
     excluded = sum(sum(c.follows) for c in used)
     unscored = sum(v is None and not f for c in used for v, f in zip(c.unsupported, c.follows, strict=True))
-    counts = [_count(ids, by, kind) for kind in ("false", "true", "none")]
+    counts = [_count(ids, by_question, kind) for kind in ("false", "true", "none")]
     event = "an unsupported later claim"
     test = None
     if a1.sum() > 0 and a0.sum() > 0:
@@ -89,7 +91,7 @@ def forced_drift(continuations: Sequence[Continuation], resampler: Resampler) ->
     none = unmeasured(resampler.settings.level, "no unforced continuation was given")
     return ForcedDrift(
         len(ids),
-        len(by) - len(ids),
+        len(by_question) - len(ids),
         excluded,
         unscored,
         measure_ratio(h1, a1, counts[0], resampler, event=event),
@@ -97,17 +99,19 @@ def forced_drift(continuations: Sequence[Continuation], resampler: Resampler) ->
         measure_ratio(hn, an, counts[2], resampler, event=event) if counts[2] else none,
         measure_ratio_difference(h1, a1, h0, a0, counts[0], counts[1], resampler),
         test,
-        "The planted claim was chosen by us, so a difference is an effect of planting it. It speaks of claims planted "
-        "in this form; claims that restate or follow from the planted one are left out as marked, and one that was "
-        "not marked would make a difference by itself.",
+        "Plumbline chose the planted claim, so a difference is an effect of planting it. The figure describes claims "
+        "planted in this form. Claims marked as restating or following from the planted claim are left out. Such a "
+        "claim that was not marked would itself cause a difference.",
     )
 
 
-def _shares(ids: list[str], by: dict[str, dict[Planted, list[Continuation]]], kind: Planted) -> tuple[Floats, Floats]:
+def _shares(
+    ids: list[str], by_question: dict[str, dict[Planted, list[Continuation]]], kind: Planted
+) -> tuple[Floats, Floats]:
     """Return the unsupported and the scored later claims, averaged over each question's continuations: (Q,), (Q,)."""
     h, a = np.zeros(len(ids)), np.zeros(len(ids))
     for row, question in enumerate(ids):
-        chains = by[question].get(kind, [])
+        chains = by_question[question].get(kind, [])
         for c in chains:
             kept = [v for v, follows in zip(c.unsupported, c.follows, strict=True) if not follows and v is not None]
             h[row] += sum(kept) / len(chains)
@@ -115,6 +119,6 @@ def _shares(ids: list[str], by: dict[str, dict[Planted, list[Continuation]]], ki
     return h, a
 
 
-def _count(ids: list[str], by: dict[str, dict[Planted, list[Continuation]]], kind: Planted) -> int:
-    chains = [c for q in ids for c in by[q].get(kind, [])]
+def _count(ids: list[str], by_question: dict[str, dict[Planted, list[Continuation]]], kind: Planted) -> int:
+    chains = [c for q in ids for c in by_question[q].get(kind, [])]
     return sum(not f and v is not None for c in chains for v, f in zip(c.unsupported, c.follows, strict=True))

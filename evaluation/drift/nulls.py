@@ -48,9 +48,9 @@ def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTe
     centre = sequences.by_question(expected)
     observed = sequences.by_question(adjacent_pairs(sequences.unsupported))
     # Only scored claims move, and only to scored positions. Unscored claims keep their positions.
-    live = _movable(sequences)
+    movable = _movable(sequences)
     rng = np.random.default_rng([seed, sequences.questions, permutations, 1])
-    part = _subset(sequences, live)
+    part = _subset(sequences, movable)
     width = part.scored.shape[1] if part.question.size else 0
 
     def rearranged() -> Floats:
@@ -59,9 +59,9 @@ def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTe
         keys = np.where(part.scored > 0, keys, 2.0)
         order = np.argsort(keys, axis=1)
         values = np.take_along_axis(part.unsupported, order, axis=1)
-        places = np.argsort(part.scored <= 0, axis=1, kind="stable")
+        positions = np.argsort(part.scored <= 0, axis=1, kind="stable")
         shuffled = np.zeros_like(values)
-        np.put_along_axis(shuffled, places, values, axis=1)
+        np.put_along_axis(shuffled, positions, values, axis=1)
         return adjacent_pairs(shuffled)
 
     return _test(
@@ -78,9 +78,9 @@ def permute_across(sequences: Sequences, permutations: int, seed: int) -> NullTe
     """
     groups = _groups(sequences)
     sizes = np.bincount(groups)
-    live = (sizes[groups] > 1) & _varies(sequences, groups)
-    part = _subset(sequences, live)
-    own = groups[live]
+    movable = (sizes[groups] > 1) & _varies(sequences, groups)
+    part = _subset(sequences, movable)
+    own = groups[movable]
     rng = np.random.default_rng([seed, sequences.questions, permutations, 2])
     pairs = adjacent_pairs(sequences.unsupported)
     expected = pairs.copy()
@@ -88,7 +88,7 @@ def permute_across(sequences: Sequences, permutations: int, seed: int) -> NullTe
         # Columns are independent, so a group of n expects c_k c_{k+1} / n pairs, which are divided among its rows.
         totals = np.zeros((sizes.size, part.unsupported.shape[1]))
         np.add.at(totals, own, part.unsupported)
-        expected[live] = (adjacent_pairs(totals) / np.maximum(sizes, 1) ** 2)[own]
+        expected[movable] = (adjacent_pairs(totals) / np.maximum(sizes, 1) ** 2)[own]
     order_in = np.argsort(own, kind="stable")
 
     def rearranged() -> Floats:
@@ -115,18 +115,18 @@ def _test(
 ) -> NullTest:
     """Compare |sum d_q| / sqrt(sum d_q^2) with its permutation distribution; d_q = pairs - expected of a question."""
     difference = observed - centre
-    able = np.unique(part.question).size
+    varying = np.unique(part.question).size
     total = (float(observed.sum()), float(centre.sum()), float(difference.sum()))
-    if not able:
+    if not varying:
         return NullTest(*total, None, None, 0, permutations, seed, reason)
-    here = part.by_question(adjacent_pairs(part.unsupported)) - difference  # centre of the pairs in ``part``
+    centring = part.by_question(adjacent_pairs(part.unsupported)) - difference  # centre of the pairs in ``part``
     threshold = studentised(difference)
     extreme = 0
     for _ in range(permutations):
-        moved = part.by_question(rearranged()) - here
+        moved = part.by_question(rearranged()) - centring
         extreme += abs(studentised(moved)) >= abs(threshold) - 1e-9
     p = (1 + extreme) / (1 + permutations)
-    return NullTest(*total, threshold, p, able, permutations, seed)
+    return NullTest(*total, threshold, p, varying, permutations, seed)
 
 
 def studentised(differences: Floats) -> float:

@@ -48,26 +48,26 @@ class Sequences:
         return totals
 
 
-def gather(responses: Sequence[ClaimSequence]) -> Sequences:
+def to_arrays(responses: Sequence[ClaimSequence]) -> Sequences:
     """Convert responses with at least one claim to arrays; questions are sorted by ID.
 
     Raises EvaluationError if no response has a claim.
     """
-    erring = [r for r in responses if r.unsupported]
-    if not erring:
+    with_claims = [r for r in responses if r.unsupported]
+    if not with_claims:
         raise EvaluationError("no response makes a claim, so there are no sequences to analyse")
-    ids = tuple(sorted({r.question_id for r in erring}))
+    ids = tuple(sorted({r.question_id for r in with_claims}))
     index_of = {question: i for i, question in enumerate(ids)}
-    longest = max(len(r.unsupported) for r in erring)
-    unsupported, scored = np.zeros((len(erring), longest)), np.zeros((len(erring), longest))
-    for row, response in enumerate(erring):
+    longest = max(len(r.unsupported) for r in with_claims)
+    unsupported, scored = np.zeros((len(with_claims), longest)), np.zeros((len(with_claims), longest))
+    for row, response in enumerate(with_claims):
         for k, value in enumerate(response.unsupported):
             scored[row, k] = value is not None
             unsupported[row, k] = value is True
     return Sequences(
         ids,
-        np.array([index_of[r.question_id] for r in erring], dtype=np.intp),
-        np.array([len(r.unsupported) for r in erring], dtype=np.intp),
+        np.array([index_of[r.question_id] for r in with_claims], dtype=np.intp),
+        np.array([len(r.unsupported) for r in with_claims], dtype=np.intp),
         unsupported,
         scored,
     )

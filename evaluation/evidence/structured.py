@@ -66,11 +66,11 @@ def as_sentences(text: str) -> StructuredReading | None:
 
 
 def _rows(text: str) -> Iterator[tuple[str, int]]:
-    at = 0
+    offset = 0
     for line in text.split("\n"):
         if line.strip():
-            yield line.rstrip("\r"), at
-        at += len(line) + 1
+            yield line.rstrip("\r"), offset
+        offset += len(line) + 1
 
 
 def _lines(text: str) -> list[StructuredSentence] | None:
@@ -84,15 +84,15 @@ def _lines(text: str) -> list[StructuredSentence] | None:
     if not any(m["mark"] for m in good):
         return None
     found = []
-    for (line, at), match in zip(rows, matches, strict=True):
-        start = at + len(line) - len(line.lstrip())
+    for (line, offset), match in zip(rows, matches, strict=True):
+        start = offset + len(line) - len(line.lstrip())
         if match is None or not match["value"].strip():
             shown = split_key(match["key"]) + ": not stated" if match is not None and match["mark"] else line.strip()
         else:
             key = match["key"].strip()
             names = key.split(" ") if is_weekday(key.split(" ")[-1]) else [key]
             shown = f"{spoken_path(names[:-1], names[-1])}: {shown_value(match['value'])}"
-        found.append(StructuredSentence(ended(shown), start, at + len(line.rstrip())))
+        found.append(StructuredSentence(ended(shown), start, offset + len(line.rstrip())))
     return found
 
 
@@ -103,11 +103,13 @@ def _table(text: str) -> list[StructuredSentence] | None:
     first = next((i for i, (line, _) in enumerate(rows[:6]) if "|" in line), None)
     if first is not None and len(rows) > first + 1 and _is_rule(rows[first + 1][0]):
         header = _bars(rows[first][0])
-        body = [(line, at) for line, at in rows[first + 2 :]]
-        found = [StructuredSentence(" ".join(line.split()), at, at + len(line)) for line, at in rows[:first]]
-        for line, at in body:
+        body = [(line, offset) for line, offset in rows[first + 2 :]]
+        found = [
+            StructuredSentence(" ".join(line.split()), offset, offset + len(line)) for line, offset in rows[:first]
+        ]
+        for line, offset in body:
             cells = _bars(line) if "|" in line else [line]
-            found.append(StructuredSentence(_row(header, cells), at, at + len(line)))
+            found.append(StructuredSentence(_row(header, cells), offset, offset + len(line)))
         return found if body else None
     for mark in ("\t", "|", ";", ","):
         if mark not in rows[0][0]:
@@ -124,8 +126,8 @@ def _table(text: str) -> list[StructuredSentence] | None:
         if same < 0.9 * len(table) or not short or len(set(table[0])) < width or average > 40:
             continue
         return [
-            StructuredSentence(_row(table[0], cells), at, at + len(line))
-            for cells, (line, at) in zip(table[1:], rows[1:], strict=True)
+            StructuredSentence(_row(table[0], cells), offset, offset + len(line))
+            for cells, (line, offset) in zip(table[1:], rows[1:], strict=True)
         ]
     return None
 

@@ -85,10 +85,10 @@ def _leaves(
     within: whether this is the text of a string value (one level only).
     """
     stack: list[_Level] = []
-    depth, at = 0, begin
+    depth, position = 0, begin
     pending: _Pending | None = None
-    while at < end and (token := _TOKEN.search(text, at, end)) is not None:
-        at = token.end()
+    while position < end and (token := _TOKEN.search(text, position, end)) is not None:
+        position = token.end()
         kind = token.lastgroup
         if kind == "quoted" or kind == "bare":
             inner = token[kind].strip() if kind == "bare" else _between_quotes(token["quoted"])
@@ -104,7 +104,7 @@ def _leaves(
                 pending = _Pending([value], token.start(), token.start() + len(token.group().rstrip()))
             else:
                 pending.parts.append(value)
-                pending.end = at
+                pending.end = position
         elif kind == "colon":
             top = stack[-1] if stack else None
             if top is not None and not top.is_list and pending is not None and top.key_start < 0:
@@ -121,18 +121,18 @@ def _leaves(
             pending = None
             if kind == "close":
                 if depth <= _MAX_DEPTH and stack:
-                    yield from _closed(stack, at, around)
+                    yield from _closed(stack, position, around)
                 depth = max(0, depth - 1)
     yield from _emit_value(stack, pending, around)
     while stack:
-        yield from _closed(stack, at, around)
+        yield from _closed(stack, position, around)
 
 
 def _opened(
-    stack: list[_Level], is_list: bool, at: int, around: tuple[str, ...]
+    stack: list[_Level], is_list: bool, position: int, around: tuple[str, ...]
 ) -> Iterator[tuple[StructuredSentence, bool]]:
     parent = stack[-1] if stack else None
-    name, start = "", at
+    name, start = "", position
     row: list[StructuredSentence] | None = None
     if parent is not None:
         if parent.row is not None:
@@ -144,19 +144,19 @@ def _opened(
             row = [] if not is_list else row
         else:
             name = parent.key
-        start = parent.key_start if parent.key_start >= 0 else at
+        start = parent.key_start if parent.key_start >= 0 else position
     level = _Level(name, is_list, start)
     level.row = row
     stack.append(level)
 
 
-def _closed(stack: list[_Level], at: int, around: tuple[str, ...]) -> Iterator[tuple[StructuredSentence, bool]]:
+def _closed(stack: list[_Level], position: int, around: tuple[str, ...]) -> Iterator[tuple[StructuredSentence, bool]]:
     yield from _emit_row(stack, around)
     closed = stack.pop()
     if closed.items:
         values = ", ".join(shown_value(item.text) for item in closed.items)
         path = spoken_path((*around, *_outer(stack)), closed.name)
-        yield from _value(path, values, closed.start, closed.items[0].start, max(at, closed.items[-1].end))
+        yield from _value(path, values, closed.start, closed.items[0].start, max(position, closed.items[-1].end))
     if stack:
         stack[-1].key, stack[-1].key_start = "", -1
 

@@ -20,15 +20,15 @@ SCHEMA_URL: Final = f"https://opentelemetry.io/schemas/{SEMANTIC_CONVENTIONS}"
 EVENT: Final = "gen_ai.evaluation.result"
 HALLUCINATED, SUPPORT = "plumbline.hallucinated", "plumbline.support"
 Signal = Literal["traces", "logs"]
-AT_ONCE: Final = 50
+BATCH_SIZE: Final = 50
 """Number of responses in one document (one request)."""
 _INTERNAL: Final = 1  # SpanKind
 _INFO: Final = 9  # SeverityNumber
-_LONGEST: Final = 2000  # of an explanation, in characters
+_MAX_EXPLANATION: Final = 2000  # of an explanation, in characters
 
 
 def otlp_documents(
-    responses: Iterable[JudgedResponse], signal: Signal, version: str, at_once: int = AT_ONCE
+    responses: Iterable[JudgedResponse], signal: Signal, version: str, at_once: int = BATCH_SIZE
 ) -> Iterator[dict[str, Any]]:
     """Yield export requests, each with up to ``at_once`` responses. version: version of Plumbline."""
     iterator = iter(responses)
@@ -54,7 +54,7 @@ def evaluation_results(response: JudgedResponse) -> list[dict[str, Any]]:
     evaluation = response.evaluation
     explanation = evaluation.reason or "; ".join(f"not supported: {text}" for text in response.unsupported)
     common = {"gen_ai.response.id": response.key[:32]} | (
-        {"gen_ai.evaluation.explanation": explanation[:_LONGEST]} if explanation else {}
+        {"gen_ai.evaluation.explanation": explanation[:_MAX_EXPLANATION]} if explanation else {}
     )
     known = (
         {}
@@ -77,7 +77,7 @@ def _spans(response: JudgedResponse) -> Iterator[dict[str, Any]]:
         {"timeUnixNano": str(start + 1), "name": EVENT, "attributes": _attributes(attributes)}
         for attributes in evaluation_results(response)
     ]
-    own = _own(response)
+    own = _plumbline_attributes(response)
     if response.trace_id:
         yield _span(response, "plumbline evaluation", response.key[:16], response.span_id, own, events)
         return
@@ -105,7 +105,7 @@ def _spans(response: JudgedResponse) -> Iterator[dict[str, Any]]:
         yield _span(response, "retrieval", response.key[16:32], response.key[:16], documents, [])
 
 
-def _own(response: JudgedResponse) -> dict[str, Any]:
+def _plumbline_attributes(response: JudgedResponse) -> dict[str, Any]:
     """Return the attributes that Plumbline defines itself."""
     return {
         "plumbline.run.id": response.run or None,
@@ -147,7 +147,7 @@ def _log_records(response: JudgedResponse) -> Iterator[dict[str, Any]]:
             "observedTimeUnixNano": str(response.created),
             "severityNumber": _INFO,
             "eventName": EVENT,
-            "attributes": _attributes(attributes | _own(response)),
+            "attributes": _attributes(attributes | _plumbline_attributes(response)),
             "traceId": response.trace_id or response.key[32:],
             "spanId": response.span_id or response.key[:16],
         }

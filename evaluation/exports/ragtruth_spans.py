@@ -72,7 +72,7 @@ def export_ragtruth(run: ExportRun, folder: Path) -> ExportResult:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EvaluationError(f"cannot make the folder {folder}: {error.strerror}") from error
+        raise EvaluationError(f"cannot create the folder {folder}: {error.strerror}") from error
     write_jsonl(folder / "source_info.jsonl", sources)
     rows = write_jsonl(folder / "response.jsonl", responses)
     left = len(run.samples) - rows

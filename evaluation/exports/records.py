@@ -97,7 +97,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         raise EvaluationError(f"cannot write {path}: {error.strerror}. Free space, or name another file") from error
 
 
-def chosen(run: ExportRun, arms: Sequence[str]) -> ExportRun:
+def select_arms(run: ExportRun, arms: Sequence[str]) -> ExportRun:
     """Return the run with these arms only; all arms if none is named. Raises EvaluationError for an unknown arm."""
     unknown = [arm for arm in arms if arm not in run.arms]
     if unknown:

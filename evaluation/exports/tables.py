@@ -14,7 +14,7 @@ from evaluation.exports.responses import COLUMNS, JudgedResponse, response_row
 if TYPE_CHECKING:
     import pandas as pd
 
-_AT_ONCE = 1024
+_BATCH_SIZE = 1024
 _LISTS = ("references", "contexts", "context_documents")
 _INTEGERS = ("sample", "claims", "unsupported", "prompt_tokens", "completion_tokens")
 
@@ -61,7 +61,7 @@ def write_parquet(path: Path, responses: Iterable[JudgedResponse]) -> int:
 
 def _batches(responses: Iterable[JudgedResponse]) -> Iterator[list[dict[str, Any]]]:
     iterator = iter(responses)
-    while batch := [response_row(response) for response in islice(iterator, _AT_ONCE)]:
+    while batch := [response_row(response) for response in islice(iterator, _BATCH_SIZE)]:
         yield batch
 
 

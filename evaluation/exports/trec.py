@@ -36,8 +36,10 @@ def retrieving_arm(run: ExportRun) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise EvaluationError(f"no prompt of run {run.id} was shown a passage: there is nothing for a TREC run")
-    raise EvaluationError(f"run {run.id} has passages in {', '.join(found)}: name one of these arms", parameter="arms")
+        raise EvaluationError(f"no prompt of run {run.id} was shown a passage: a TREC run needs retrieved passages")
+    raise EvaluationError(
+        f"run {run.id} has passages in {', '.join(found)}: choose one of these arms", parameter="arms"
+    )
 
 
 def export_trec(run: ExportRun, path: Path) -> ExportResult:

@@ -98,7 +98,9 @@ def read_baseline(path: Path) -> Baseline:
     """Read a baseline. Raises BaselineError for a missing or invalid file, another schema, or missing fields."""
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise BaselineError(f"{path} is larger than {_MOST_BYTES} bytes and not a baseline: write one from a run")
+            raise BaselineError(
+                f"{path} is larger than {_MOST_BYTES} bytes and therefore not a baseline: write one from a run"
+            )
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise BaselineError(f"there is no baseline {path}: write one from a run") from error
@@ -143,7 +145,7 @@ def _baseline(document: dict[str, Any]) -> Baseline:
 
 def _counts(row: object) -> Counts:
     if not isinstance(row, list) or len(row) != len(OUTCOMES) or not all(type(n) is int and n >= 0 for n in row):
-        raise ValueError(f"counts {row!r}: four whole numbers, none negative")
+        raise ValueError(f"counts {row!r}: four non-negative whole numbers are needed")
     if not sum(row):
         raise ValueError("a question without a response")
     return (row[0], row[1], row[2], row[3])

@@ -159,14 +159,16 @@ def _compared(
     sign = 1.0 if quantity == "hallucinated" else -1.0
     lower, upper = sorted((sign * lowest, sign * highest))
     bad_before, bad_after = (float(bad.sum() / pairs.weight.sum()) for bad in (pairs.first, pairs.second))
-    had, has = (bad_before, bad_after) if quantity == "hallucinated" else (1.0 - bad_before, 1.0 - bad_after)
+    share_before, share_after = (
+        (bad_before, bad_after) if quantity == "hallucinated" else (1.0 - bad_before, 1.0 - bad_after)
+    )
     order = sorted(range(len(compared)), key=lambda i: (pairs.change[i], compared[i]))
     return Compared(
         arm,
         quantity,
         len(compared),
-        had,
-        has,
+        share_before,
+        share_after,
         sign * worse + 0.0,  # avoids -0.0
         lower + 0.0,
         upper + 0.0,

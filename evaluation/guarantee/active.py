@@ -10,7 +10,7 @@ from evaluation.statistics.counts import Floats
 
 FLOOR_SHARE = 0.5
 """Floor of the probabilities, as a share of the probability in a uniform draw of the same size."""
-LEAST_DOUBT = 0.05
+MIN_UNCERTAINTY = 0.05
 """Minimum uncertainty assumed of a verifier. It keeps a confident but wrong verifier from widening the interval."""
 _ROUNDS = 60
 
@@ -24,7 +24,7 @@ def uncertainty(predicted: Floats) -> Floats:
     bad = ~((predicted >= 0.0) & (predicted <= 1.0))
     if bad.any():
         raise EvaluationError(f"a predicted probability is {float(predicted[bad][0])}: it must lie in [0, 1]")
-    f = np.clip(predicted, LEAST_DOUBT, 1.0 - LEAST_DOUBT)
+    f = np.clip(predicted, MIN_UNCERTAINTY, 1.0 - MIN_UNCERTAINTY)
     result: Floats = np.sqrt(f * (1.0 - f))
     return result
 
@@ -38,7 +38,7 @@ def active_probabilities(predicted: Floats, labels: int, floor_share: float = FL
     """
     n = len(predicted)
     if not 1 <= labels <= n:
-        raise EvaluationError(f"{labels} labels are wanted of {n} questions: name 1 to {n}")
+        raise EvaluationError(f"{labels} labels were requested for {n} questions: request 1 to {n}")
     if not 0.0 < floor_share <= 1.0:
         raise EvaluationError(f"the floor's share is {floor_share:g}: it must be above 0 and at most 1")
     unsure = uncertainty(predicted)

@@ -30,23 +30,25 @@ def draw_active_labels(
     frame = sorted(q for q, by_arm in responses.items() if all(arm in by_arm for arm in arms))
     if not arms or not 2 <= questions <= len(frame):
         raise EvaluationError(
-            f"{questions} questions are to be labelled and {len(frame)} have all of {', '.join(arms) or 'no arm'}: ask "
-            f"for 2 to {len(frame)}"
+            f"{questions} questions to label were requested, but {len(frame)} questions have responses in all of these "
+            f"arms: {', '.join(arms) or 'none'}. Request 2 to {len(frame)}"
         )
     predicted = np.array([_mean([scores[q, a, s] for a in arms for s in responses[q][a]]) for q in frame])
     probability = active_probabilities(predicted, questions)
     drawn = np.flatnonzero(draw(probability, seed))
     if len(drawn) < 2:
-        raise EvaluationError(f"{len(drawn)} questions were drawn by chance: at least 2 are needed, take another seed")
+        raise EvaluationError(
+            f"only {len(drawn)} questions were drawn by chance: at least 2 are needed. Use another seed"
+        )
     rng = np.random.default_rng([seed, len(frame), questions, 2])
     picked = []
-    for place in rng.permutation(drawn):
-        by_arm = responses[frame[place]]
+    for index in rng.permutation(drawn):
+        by_arm = responses[frame[index]]
         samples = tuple(
             DrawnSample(arm, sorted(by_arm[arm])[int(rng.integers(len(by_arm[arm])))], 1.0 / len(by_arm[arm]))
             for arm in arms
         )
-        picked.append(DrawnQuestion(frame[place], ONE_STRATUM, float(probability[place]), samples))
+        picked.append(DrawnQuestion(frame[index], ONE_STRATUM, float(probability[index]), samples))
     return LabelDraw(
         seed,
         tuple(arms),

@@ -49,7 +49,9 @@ class LabelledAnswers:
     def __post_init__(self) -> None:
         sizes = {len(a) for a in (self.question, self.score, self.hallucinated, self.declined)}
         if len(sizes) != 1:
-            raise EvaluationError(f"answers have {sorted(sizes)} questions, scores or labels: one of each is needed")
+            raise EvaluationError(
+                f"questions, scores and labels have the lengths {sorted(sizes)}: the lengths must be equal"
+            )
         check_scores(self.score)
 
     @property
@@ -87,9 +89,9 @@ def labelled_answers(
 
     Raises EvaluationError as LabelledAnswers does.
     """
-    names = {name: place for place, name in enumerate(dict.fromkeys(questions))}
+    index_of = {name: index for index, name in enumerate(dict.fromkeys(questions))}
     return LabelledAnswers(
-        np.array([names[name] for name in questions], dtype=np.intp),
+        np.array([index_of[name] for name in questions], dtype=np.intp),
         np.array([NO_SCORE if score is None else score for score in scores], dtype=np.float64),
         np.array([label in ("hallucinated", "unscored") for label in labels], dtype=np.bool_),
         np.array([label == "abstained" for label in labels], dtype=np.bool_),

@@ -36,8 +36,8 @@ def log_capitals(values: Floats, worst: float) -> Floats:
         raise EvaluationError(f"a value is {float(x.min()) * worst:g}: it must be at least -{worst:g}")
     x = np.maximum(x, -1.0)
     result = np.empty((*x.shape[:-1], SHARES.size))
-    for place, share in enumerate(SHARES):
-        result[..., place] = np.log1p(share * x).sum(axis=-1)
+    for index, share in enumerate(SHARES):
+        result[..., index] = np.log1p(share * x).sum(axis=-1)
     return result
 
 

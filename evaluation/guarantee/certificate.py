@@ -153,16 +153,16 @@ _TYPES: dict[str, tuple[type, ...]] = {"str": (str,), "TestName": (str,), "int":
 
 def _checked(values: object, kind: type[Certificate] | type[Deployment], where: str) -> dict[str, Any]:
     if not isinstance(values, dict):
-        raise EvaluationError(f"{where} is no JSON object")
+        raise EvaluationError(f"{where} is not a JSON object")
     declared = {field.name: str(field.type) for field in fields(kind)}
-    if strange := sorted(str(name) for name in values if name not in declared):
-        raise EvaluationError(f"{where} has the unknown field {strange[0]!r}")
+    if unknown := sorted(str(name) for name in values if name not in declared):
+        raise EvaluationError(f"{where} has the unknown field {unknown[0]!r}")
     for name, type_name in declared.items():
         if name not in values:
             raise EvaluationError(f"{where} has no field {name!r}")
         value, allowed = values[name], _TYPES.get(type_name)
         if allowed is not None and (isinstance(value, bool) or not isinstance(value, allowed)):
-            raise EvaluationError(f"{where}: {name} is {value!r}, it must be of type {type_name}")
+            raise EvaluationError(f"{where}: {name} is {value!r}: it must be of type {type_name}")
     return {name: float(values[name]) if kind_of == "float" else values[name] for name, kind_of in declared.items()}
 
 

@@ -42,7 +42,9 @@ def conformal_threshold(answers: LabelledAnswers, alpha: float) -> ConformalThre
     check_level("alpha", alpha)
     n = len(answers.score)
     if n == 0 or not answers.one_each:
-        raise EvaluationError("conformal risk control takes one labelled answer a question: at least one, none twice")
+        raise EvaluationError(
+            "conformal risk control needs at least one question, and exactly one labelled answer per question"
+        )
     wrong = np.sort(answers.score[answers.hallucinated & ~answers.declined & (answers.score > NO_SCORE)])[::-1]
     allowed = int(np.floor(alpha * (n + 1) - 1 + 1e-9))  # largest number of hallucinated answers above the threshold
     if allowed < 0:

@@ -72,7 +72,7 @@ def rate_curve(answers: LabelledAnswers, thresholds: Sequence[float], level: flo
     check_level("level", level)
     ordered = check_thresholds(thresholds)
     if not len(answers.score) or not answers.one_each:
-        raise EvaluationError("a curve takes one labelled answer a question: at least one, and no question twice")
+        raise EvaluationError("a curve needs at least one question, and exactly one labelled answer per question")
     passes = np.stack([answers.passes(t) for t in ordered])
     answered = passes.sum(axis=1).astype(np.float64)
     wrong = (passes & answers.hallucinated).sum(axis=1).astype(np.float64)

@@ -17,9 +17,9 @@ from evaluation.errors import EvaluationError
 from evaluation.guarantee.levels import check_level
 from evaluation.statistics.counts import Floats
 
-MOST_LABELS = 1_000_000
+MAX_LABELS = 1_000_000
 """Maximum number of labels that a plan searches up to."""
-_MOST_ERRORS = 200_000
+_MAX_ERRORS = 200_000
 
 
 def exceedance_p_value(hallucinated: ArrayLike, answered: ArrayLike, alpha: float) -> Floats:
@@ -31,7 +31,9 @@ def exceedance_p_value(hallucinated: ArrayLike, answered: ArrayLike, alpha: floa
     check_level("alpha", alpha)
     k, n = np.broadcast_arrays(np.asarray(hallucinated, dtype=np.float64), np.asarray(answered, dtype=np.float64))
     if np.any(k < 0) or np.any(k > n):
-        raise EvaluationError(f"{k.tolist()} hallucinated of {n.tolist()} answered: it must be 0 to all of them")
+        raise EvaluationError(
+            f"{k.tolist()} hallucinated of {n.tolist()} answered: the first number must lie between 0 and the second"
+        )
     result: Floats = np.where(n > 0, special.bdtr(k, n.astype(np.intp), alpha), 1.0)
     return result
 
@@ -61,14 +63,14 @@ def answered_needed(rate: float, alpha: float, delta: float, power: float = 0.8)
     if rate >= alpha:
         return None
     tolerated = 256
-    while tolerated <= _MOST_ERRORS:
+    while tolerated <= _MAX_ERRORS:
         c = np.arange(tolerated)
         n = c + 1 + stats.nbinom.ppf(1.0 - delta, c + 1, alpha)
         n[0] = fewest_answered(alpha, delta)
         good = special.bdtr(c, n.astype(np.intp), rate) >= power
         if good.any():
             found = int(n[int(np.argmax(good))])
-            return found if found <= MOST_LABELS else None
+            return found if found <= MAX_LABELS else None
         tolerated *= 4
     return None
 
@@ -85,4 +87,4 @@ def labels_needed(rate: float, answer_rate: float, alpha: float, delta: float, p
     if answered is None or answer_rate == 0.0:
         return None
     labels = math.ceil(answered / answer_rate - 1e-9)
-    return labels if labels <= MOST_LABELS else None
+    return labels if labels <= MAX_LABELS else None

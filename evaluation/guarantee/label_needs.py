@@ -56,14 +56,14 @@ def label_needs(
     plans = []
     for alpha in alphas:
         fewest = fewest_answered(alpha, level)
-        wanted = tuple(rates) or tuple(share * alpha for share in SHARES_OF_ALPHA)
+        planned = tuple(rates) or tuple(share * alpha for share in SHARES_OF_ALPHA)
         needs = tuple(
             LabelNeed(
                 rate,
                 answered_needed(rate, alpha, level, power),
                 labels_needed(rate, answer_rate, alpha, level, power),
             )
-            for rate in wanted
+            for rate in planned
         )
         plans.append(LabelNeeds(alpha, level, answer_rate, power, fewest, needs))
     return tuple(plans)

@@ -28,7 +28,9 @@ def check_probabilities(probability: Floats) -> None:
     """Raise EvaluationError, with the value, for a drawing probability outside (0, 1]."""
     bad = ~((probability > 0.0) & (probability <= 1.0))
     if bad.any():
-        raise EvaluationError(f"a drawing probability is {float(probability[bad][0])}: it must be above 0, at most 1")
+        raise EvaluationError(
+            f"a drawing probability is {float(probability[bad][0])}: it must be above 0 and at most 1"
+        )
 
 
 def weighted_values(labelled: Floats, predicted: Floats, drawn: Floats, probability: Floats, weight: float) -> Floats:
@@ -67,7 +69,9 @@ def uniform_p_value(gain: Floats, guess: Floats, others: Floats, alpha: float) -
     m = gain.shape[-1]
     each = others.shape[-1] // max(1, m)
     if m == 0 or each == 0:
-        raise EvaluationError(f"{m} labelled and {others.shape[-1]} other answers: as many others are needed")
+        raise EvaluationError(
+            f"{m} labelled and {others.shape[-1]} unlabelled answers: at least as many unlabelled ones are needed"
+        )
     pooled = others[..., : m * each].reshape(*others.shape[:-1], m, each).mean(axis=-1)
     return _p_value([log_capitals(gain + w * (pooled - guess), 1.0 - alpha + w) for w in WEIGHTS])
 

@@ -86,10 +86,10 @@ def threshold_grid(
     if not usable.size:
         raise EvaluationError("no answer has a score: the verifier scored none, so no threshold can be set")
     first = start_share(labels, alpha, delta) if start is None else start
-    most = usable.size / len(scores)
-    shares = np.linspace(min(first, most), most, steps) if steps > 1 else np.array([most])
-    places = np.clip(np.ceil(shares * len(scores) - 1e-9).astype(np.intp) - 1, 0, usable.size - 1)
-    return tuple(dict.fromkeys(float(t) for t in usable[places]))
+    largest = usable.size / len(scores)
+    shares = np.linspace(min(first, largest), largest, steps) if steps > 1 else np.array([largest])
+    indices = np.clip(np.ceil(shares * len(scores) - 1e-9).astype(np.intp) - 1, 0, usable.size - 1)
+    return tuple(dict.fromkeys(float(t) for t in usable[indices]))
 
 
 def start_share(labels: int, alpha: float, delta: float) -> float:
@@ -109,13 +109,15 @@ def check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
     Raises EvaluationError unless they lie in [0, 1] and strictly decrease (strictest first).
     """
     if not thresholds:
-        raise EvaluationError("no threshold is given: name at least one")
+        raise EvaluationError("no threshold is given: give at least one")
     for value in thresholds:
         if not (math.isfinite(value) and 0.0 <= value <= 1.0):
             raise EvaluationError(f"the threshold {value} must lie between 0 and 1")
     for first, second in pairwise(thresholds):
         if second >= first:
-            raise EvaluationError(f"thresholds {first:g}, {second:g}: write them from strict to loose, each once")
+            raise EvaluationError(
+                f"thresholds {first:g}, {second:g} are not in order: give them from strict to loose, without repetition"
+            )
     return tuple(thresholds)
 
 

@@ -96,4 +96,4 @@ def _guess(score: Floats, threshold: float, alpha: float) -> Floats:
 
 def _one_each(answers: LabelledAnswers) -> None:
     if not answers.one_each:
-        raise EvaluationError("a prediction-powered test takes one labelled answer a question, and no question twice")
+        raise EvaluationError("a prediction-powered test needs exactly one labelled answer per question")

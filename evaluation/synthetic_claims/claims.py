@@ -25,7 +25,7 @@ from evaluation.synthetic_claims.replies import reply, reply_window
 from evaluation.synthetic_claims.seeded_random import seeded_random
 from evaluation.synthetic_claims.source_text import Article, SourceText, read_article
 from evaluation.synthetic_claims.structured_claims import structured_pair
-from evaluation.synthetic_claims.windows import holds, window_around, window_elsewhere
+from evaluation.synthetic_claims.windows import may_state, window_around, window_elsewhere
 
 _TRIES, _ROUNDS = 6, 3
 
@@ -63,7 +63,7 @@ class ClaimMix:
         if self.merged > 1 or self.twins > 1:
             raise EvaluationError("merged and twins are shares of all claims: they must be at most 1")
         if not any(self.kinds().values()):
-            raise EvaluationError("all kinds of claims have the share 0: give at least one a positive share")
+            raise EvaluationError("all kinds of claims have weight 0: give at least one a positive weight")
 
     def kinds(self) -> dict[str, float]:
         """Return the weight of each kind of claim."""
@@ -138,7 +138,7 @@ def _pair_of(
         elif kind == "reply":
             pair = _reply(article, mix, chance)
         elif kind in ("neighbour", "removed"):
-            pair = _elsewhere(kind, article, mix, chance)
+            pair = _other_evidence(kind, article, mix, chance)
         else:
             pair = _contrast(kind, article, suited, pool, mix, chance)
         if pair is not None:
@@ -169,7 +169,7 @@ def _reply(article: Article, mix: ClaimMix, chance: Random) -> _Pair:
     return _Pair(drawn.used, (right, _pair("reply", article, window, contrast.wrong, False, chance)))
 
 
-def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _Pair | None:
+def _other_evidence(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _Pair | None:
     """Return a true claim with evidence that contains it and with evidence that does not.
 
     The latter comes from another position, or has the sentence removed. None if a draw fails.
@@ -182,10 +182,10 @@ def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _P
         wrong = window_elsewhere(article, missing, drawn.used, chance, drawn.named)
     else:
         near = [i for i in (missing - 1, missing + 1) if 0 <= i < len(article.sentences)]
-        wanted = drawn.needed[:-1] if partly else (chance.choice(near),)
-        wrong = window_around(article, wanted, drawn.needed[-1:] if partly else drawn.needed, chance, drawn.named)
+        kept = drawn.needed[:-1] if partly else (chance.choice(near),)
+        wrong = window_around(article, kept, drawn.needed[-1:] if partly else drawn.needed, chance, drawn.named)
     part = drawn.text[drawn.last :] if partly else drawn.text
-    if right is None or wrong is None or article.sentences[missing] in wrong or holds(wrong, part):
+    if right is None or wrong is None or article.sentences[missing] in wrong or may_state(wrong, part):
         return None
     unsupported = EditedClaim(drawn.text, ((drawn.last, len(drawn.text)),) if partly else ())
     return _Pair(
@@ -219,13 +219,19 @@ def _answer(article: Article, suited: Sequence[int], pool: Pool, chance: Random)
         return None
     right = answer_sentence(question.answer, question.kind, chance)
     wrong = answer_sentence(question.answer.replace(bare, new), question.kind, chance)
-    at = wrong.find(new)
+    start = wrong.find(new)
     return _Pair(
         question.question,
         (
             _pair("answer", article, window, EditedClaim(right, ()), True, chance, question.question),
             _pair(
-                "answer", article, window, EditedClaim(wrong, ((at, at + len(new)),)), False, chance, question.question
+                "answer",
+                article,
+                window,
+                EditedClaim(wrong, ((start, start + len(new)),)),
+                False,
+                chance,
+                question.question,
             ),
         ),
     )

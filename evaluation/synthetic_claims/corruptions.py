@@ -10,7 +10,7 @@ from random import Random
 from evaluation.synthetic_claims.claim_drawing import DrawnClaim
 from evaluation.synthetic_claims.edits import EditedClaim
 from evaluation.synthetic_claims.name_swaps import cross_subjects, has_plain_subject, has_roles, swap_name, swap_roles
-from evaluation.synthetic_claims.negation import affirmed, denied
+from evaluation.synthetic_claims.negation import negate, remove_negation
 from evaluation.synthetic_claims.numbers import change_number, has_number
 from evaluation.synthetic_claims.pool import Pool
 from evaluation.synthetic_claims.restyling import apply_style
@@ -124,10 +124,10 @@ def negation(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | 
     Half of the true claims are negated too, in all forms: they negate a changed number or name ("not in 1987").
     """
     way, short = chance.random(), chance.random() < 0.2
-    taken = affirmed(drawn.text)
+    taken = remove_negation(drawn.text)
     if taken is not None:
         return Contrast(drawn.text, EditedClaim(taken.text, ((taken.start, taken.end),)))
-    no = denied(drawn.text, short)
+    no = negate(drawn.text, short)
     if no is None:
         return None
     plain = Contrast(drawn.text, EditedClaim(no.text, ((no.start, no.end),)))
@@ -144,7 +144,7 @@ def negation(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | 
         return None
     if any(character.isdigit() for character in between + changed.text[end:]):
         return None
-    denial = denied(changed.text, short)
+    denial = negate(changed.text, short)
     if denial is None:
         return None
     return Contrast(denial.text, changed) if way < 0.85 else _instead(drawn.text, changed, start, end)

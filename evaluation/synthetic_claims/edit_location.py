@@ -17,13 +17,13 @@ from data.pairs import PairExample
 from retrieval.chunking.sentences import sentence_spans
 
 _WORD = re.compile(r"\w+(?:[.,'’:/-]\w+)*|[^\w\s]")
-_LEAST_SIMILARITY = 0.75
+_MIN_SIMILARITY = 0.75
 """Minimum share of common words; below it, the claim is not an edit of its neighbour."""
 
-_MOST_WRONG = 0.3
+_MAX_WRONG = 0.3
 """Maximum share of a claim's words that may be marked; above it, the marks would include paraphrases."""
 
-_SHORTEST_SENTENCE = 4  # words; a shorter sentence is not a claim
+_MIN_SENTENCE = 4  # words; a shorter sentence is not a claim
 
 
 def by_sentence(examples: Sequence[PairExample]) -> list[PairExample]:
@@ -64,7 +64,7 @@ def differing_words(claim: str, neighbours: Sequence[str]) -> tuple[tuple[int, i
         theirs = [match.group().lower() for match in _WORD.finditer(neighbour)]
         matcher = SequenceMatcher(None, theirs, words, autojunk=False)
         similarity = matcher.ratio()
-        if similarity >= _LEAST_SIMILARITY and (best is None or similarity > best[0]):
+        if similarity >= _MIN_SIMILARITY and (best is None or similarity > best[0]):
             best = similarity, matcher
     if best is None:
         return ()
@@ -74,7 +74,7 @@ def differing_words(claim: str, neighbours: Sequence[str]) -> tuple[tuple[int, i
         if kind in ("replace", "insert")
         and any(character.isalnum() for word in words[first:last] for character in word)
     ]
-    if not changed or sum(count for _, _, count in changed) > max(1.0, _MOST_WRONG * len(words)):
+    if not changed or sum(count for _, _, count in changed) > max(1.0, _MAX_WRONG * len(words)):
         return ()
     return tuple((start, end) for start, end, _ in changed)
 
@@ -91,6 +91,6 @@ def _sentences(example: PairExample) -> Iterator[PairExample]:
             for start, end in example.wrong or ()
             if start < span.end and end > span.start
         )
-        if len(_WORD.findall(text)) >= _SHORTEST_SENTENCE or inside:
+        if len(_WORD.findall(text)) >= _MIN_SENTENCE or inside:
             supported = example.supported or not inside
             yield replace(example, claim=text, supported=supported, wrong=None if supported else inside)

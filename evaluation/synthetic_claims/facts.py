@@ -53,14 +53,14 @@ def claim_of_facts(facts: Sequence[Fact], supported: bool, chance: Random) -> Ed
     if not known or (not supported and not able):
         return None
     chosen = chance.sample(known, min(count, len(known)))
-    lies: set[int] = set()
+    corrupted: set[int] = set()
     if not supported:
         index = chance.randrange(len(chosen))
         chosen[index] = chance.choice(able)
-        lies.add(index)
+        corrupted.add(index)
     text, wrong = "", []
     for index, fact in enumerate(chosen):
-        sentence = _filled(fact, index in lies, chance)
+        sentence = _filled(fact, index in corrupted, chance)
         if not text:
             text, wrong = sentence.text, list(sentence.wrong)
             continue
@@ -72,25 +72,25 @@ def claim_of_facts(facts: Sequence[Fact], supported: bool, chance: Random) -> Ed
     return EditedClaim(text, tuple(wrong))
 
 
-def _filled(fact: Fact, lie: bool, chance: Random) -> EditedClaim:
+def _filled(fact: Fact, corrupt: bool, chance: Random) -> EditedClaim:
     template = chance.choice(fact.templates)
     slots = _SLOT.findall(template)
     changeable = [slot for slot in slots if fact.false.get(slot)]
-    changed = chance.choice(changeable) if lie and changeable else ""
-    text, wrong, at = "", [], 0
+    changed = chance.choice(changeable) if corrupt and changeable else ""
+    text, wrong, position = "", [], 0
     for match in _SLOT.finditer(template):
         slot = match[1]
-        text += template[at : match.start()]
+        text += template[position : match.start()]
         value = chance.choice(fact.false[slot]) if slot == changed else fact.true.get(slot, "")
         if slot == changed:
             wrong.append((len(text), len(text) + len(value)))
         text += value
-        at = match.end()
-    text += template[at:]
+        position = match.end()
+    text += template[position:]
     return EditedClaim(text[:1].upper() + text[1:], tuple(wrong))
 
 
-def others(values: Sequence[str], but: str, chance: Random, count: int = 3) -> tuple[str, ...]:
-    """Return up to ``count`` of the values, without ``but``."""
-    rest = [value for value in values if value != but]
+def others(values: Sequence[str], excluded: str, chance: Random, count: int = 3) -> tuple[str, ...]:
+    """Return up to ``count`` of the values, without ``excluded``."""
+    rest = [value for value in values if value != excluded]
     return tuple(chance.sample(rest, min(count, len(rest))))

@@ -86,7 +86,7 @@ def base_form(verb: str) -> str | None:
     return _BASE.get(verb)
 
 
-def denied(text: str, contracted: bool = False) -> NegatedSentence | None:
+def negate(text: str, contracted: bool = False) -> NegatedSentence | None:
     """Negate the main clause: "was born" becomes "was not born", "wrote" becomes "did not write".
 
     contracted: whether to write "wasn't" for "was not". Returns None if the sentence is negated already, if it contains
@@ -125,7 +125,7 @@ def _not(auxiliary: str, contracted: bool) -> str:
     return f"{auxiliary} not"
 
 
-def affirmed(text: str) -> NegatedSentence | None:
+def remove_negation(text: str) -> NegatedSentence | None:
     """Remove the first negation: "was not born" becomes "was born". None if there is none."""
     match = _NEGATED.search(text)
     if match is None:

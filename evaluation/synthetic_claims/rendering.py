@@ -9,7 +9,7 @@ from evaluation.evidence.structured import as_sentences
 from evaluation.synthetic_claims.facts import Record
 
 
-def rendered(record: Record, chance: Random) -> str:
+def render_record(record: Record, chance: Random) -> str:
     """Return the record as text in a random form. Up to 40 % become plain sentences, as the verifier reads them."""
     if record.rows and chance.random() < 0.75:
         text = _table(record, chance)

@@ -11,11 +11,11 @@ from evaluation.synthetic_claims.shortening import lower_first_word
 from evaluation.synthetic_claims.small_talk import joint, opener, small_talk, someone
 from evaluation.synthetic_claims.source_text import Article
 
-_OPENED = 0.5
+_WITH_OPENER = 0.5
 _TALK_ALONE, _TALK_FIRST = 0.45, 0.3
-_CARELESS = 0.3
-_OF_SOMEONE = 0.4
-_LONGEST_TOPIC = 60  # characters; some titles are complete sentences
+_LOWER_CASE = 0.3
+_OTHER_SUBJECT = 0.4
+_MAX_TOPIC = 60  # characters; some titles are complete sentences
 
 
 def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
@@ -25,10 +25,10 @@ def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
     speaker can know, so an answer that includes it is not fully supported.
     """
     right = EditedClaim(drawn.text, ())
-    swapped = _of_someone(drawn.text, article, chance)
-    if swapped is not None and chance.random() < _OF_SOMEONE:
+    swapped = _with_other_subject(drawn.text, article, chance)
+    if swapped is not None and chance.random() < _OTHER_SUBJECT:
         return Contrast(right.text, swapped)
-    if chance.random() < _OPENED:
+    if chance.random() < _WITH_OPENER:
         right = EditedClaim(lower_first_word(drawn.text, article.plain), ()).after(opener(chance) + " ")
     way = chance.random()
     talk = small_talk(_topic(drawn, article, chance), chance, idle=way < _TALK_ALONE)
@@ -42,7 +42,8 @@ def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
         chat = talk if new_sentence else talk[0].lower() + talk[1:]
         before = right.text.removesuffix(".") + between
         wrong = EditedClaim(before + chat, ((len(before), len(before) + len(chat)),))
-    if chance.random() < _CARELESS and len(wrong.text.lower()) == len(wrong.text):  # otherwise the marks would be wrong
+    # The marks stay valid only if lower case does not change the length.
+    if chance.random() < _LOWER_CASE and len(wrong.text.lower()) == len(wrong.text):
         return Contrast(right.text.lower().removesuffix("."), EditedClaim(wrong.text.lower(), wrong.wrong))
     return Contrast(right.text, wrong)
 
@@ -58,7 +59,7 @@ def reply_window(drawn: DrawnClaim, article: Article, chance: Random) -> str:
     return f"{article.title}\n{text}" if named and article.name not in text else text
 
 
-def _of_someone(text: str, article: Article, chance: Random) -> EditedClaim | None:
+def _with_other_subject(text: str, article: Article, chance: Random) -> EditedClaim | None:
     """Return the statement with a person of the conversation in place of the article's subject.
 
     None if the statement has another subject.
@@ -70,7 +71,7 @@ def _of_someone(text: str, article: Article, chance: Random) -> EditedClaim | No
 
 
 def _topic(drawn: DrawnClaim, article: Article, chance: Random) -> str:
-    if 0 < len(article.name) <= _LONGEST_TOPIC and chance.random() < 0.6:
+    if 0 < len(article.name) <= _MAX_TOPIC and chance.random() < 0.6:
         return article.name
-    names = [name for name in article.names if name in drawn.text and len(name) <= _LONGEST_TOPIC]
+    names = [name for name in article.names if name in drawn.text and len(name) <= _MAX_TOPIC]
     return chance.choice(names) if names else "that one"

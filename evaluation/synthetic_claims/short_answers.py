@@ -26,8 +26,8 @@ from generation.synthetic_questions.unanswerable import perturbed
 from model.english import word_set
 from retrieval.chunking.sentences import sentence_spans
 
-_LONGEST_ANSWER = 12  # words
-_WRITTEN_DOWN = 0.7
+_MAX_ANSWER = 12  # words
+_NOTED_SHARE = 0.7
 """Probability of using a wrong answer written by a person, if there is one. Rules cover fewer kinds of errors."""
 _NEAR = 1400  # characters of a context that are searched for other answers
 _FIGURES = frozenset({"date", "number", "measure"})
@@ -67,7 +67,7 @@ def short_answer_claims(examples: Sequence[ReadingExample], *, seed: int, both: 
             yield from _wrong(example, by_context, cut, chance)
             continue
         answer = example.answers[0].strip(" .")
-        if not answer or len(answer.split()) > _LONGEST_ANSWER or answer.lower() not in example.context.lower():
+        if not answer or len(answer.split()) > _MAX_ANSWER or answer.lower() not in example.context.lower():
             continue
         right = [_pair(example, example.question, answer, True, chance)]
         wrong = list(_wrong(example, by_context, cut, chance))
@@ -87,8 +87,8 @@ def _wrong(
     ways = [_other_answer, _other_span, _other_span, _question_words, _changed_question]
     chance.shuffle(ways)
     # Drawn only if there are candidates, so that the random sequence of other examples is unchanged.
-    if example.wrong and chance.random() < _WRITTEN_DOWN:
-        ways.insert(0, _written_down)
+    if example.wrong and chance.random() < _NOTED_SHARE:
+        ways.insert(0, _noted_answer)
     for way in ways:
         wrong = way(example, by_context[example.context], spans, chance)
         if wrong is not None:
@@ -97,12 +97,12 @@ def _wrong(
             return
 
 
-def _written_down(
+def _noted_answer(
     example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
 ) -> tuple[str, str] | None:
     """Return a wrong answer that the author of the question noted."""
     found = [text.strip(" .") for text in example.wrong]
-    kept = [text for text in found if text and len(text.split()) <= _LONGEST_ANSWER and not _similar(text, example)]
+    kept = [text for text in found if text and len(text.split()) <= _MAX_ANSWER and not _similar(text, example)]
     return (example.question, chance.choice(kept)) if kept else None
 
 
@@ -115,9 +115,9 @@ def _other_answer(
         for other in others
         if other.answerable
         for answer in [other.answers[0].strip(" .")]
-        if answer and len(answer.split()) <= _LONGEST_ANSWER and not _similar(answer, example)
+        if answer and len(answer.split()) <= _MAX_ANSWER and not _similar(answer, example)
     ]
-    same_form = [a for a in found if example.answerable and _figure(a) == _figure(example.answers[0])]
+    same_form = [a for a in found if example.answerable and _has_digit(a) == _has_digit(example.answers[0])]
     return (example.question, chance.choice(same_form or found)) if found else None
 
 
@@ -128,8 +128,8 @@ def _other_span(
     found = [(text, kind) for text, kind in spans.found if not _similar(text, example)]
     if not found:
         return None
-    wanted = _expected_pattern(example)
-    fitting = [text for text, kind in found if wanted and kind in wanted]
+    kinds = _expected_pattern(example)
+    fitting = [text for text, kind in found if kinds and kind in kinds]
     pool = fitting if fitting and chance.random() < 0.75 else [text for text, _ in found]
     return example.question, chance.choice(pool)
 
@@ -191,7 +191,7 @@ def _spans(context: str) -> _Spans:
         tokens = read_sentence(text, start, end)
         for span in answer_spans(tokens):
             value = text[tokens[span.start].start : tokens[span.end - 1].end]
-            if 0 < len(value.split()) <= _LONGEST_ANSWER and span.kind != "listed":
+            if 0 < len(value.split()) <= _MAX_ANSWER and span.kind != "listed":
                 found.append((value, span.kind))
     return _Spans(Passage(text, spans), tuple(dict.fromkeys(found)))
 
@@ -205,7 +205,7 @@ def _expected_pattern(example: ReadingExample) -> frozenset[str]:
     return frozenset()
 
 
-def _figure(text: str) -> bool:
+def _has_digit(text: str) -> bool:
     return any(character.isdigit() for character in text)
 
 

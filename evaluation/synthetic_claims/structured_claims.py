@@ -9,7 +9,7 @@ from data.pairs import PairExample
 from evaluation.synthetic_claims.business import business
 from evaluation.synthetic_claims.facts import Record, claim_of_facts
 from evaluation.synthetic_claims.lead_ins import with_lead
-from evaluation.synthetic_claims.rendering import rendered
+from evaluation.synthetic_claims.rendering import render_record
 from evaluation.synthetic_claims.tables import box_score, person, product, towns
 
 _MAKERS: tuple[tuple[Callable[[Random], Record], float], ...] = (
@@ -31,7 +31,7 @@ def structured_pair(chance: Random) -> PairExample | None:
         return None
     shown = with_lead(claim, chance)
     return PairExample(
-        evidence=rendered(record, chance),
+        evidence=render_record(record, chance),
         claim=shown.text,
         supported=supported,
         source="made_structured",

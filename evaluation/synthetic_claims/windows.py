@@ -113,7 +113,7 @@ def window_elsewhere(
     return window_around(article, (best[1],), (missing,), chance, needs_name)
 
 
-def holds(window: str, claim: str, share: float = 0.7) -> bool:
+def may_state(window: str, claim: str, share: float = 0.7) -> bool:
     """Return whether one sentence of the window may state the claim: it has most of the claim's content words."""
     topic = content_words(claim)
     if len(topic) < 3:

@@ -46,7 +46,7 @@ def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) 
     the texts. A replacement by a rarer word is accepted only in that proportion, so that no word is more frequent in
     wrong claims than in correct ones (Hastings 1970, eq. 6: a word with few alternatives is proposed more often).
     """
-    found = _free(text, which)
+    found = _swappable(text, which)
     if not found:
         return None
     word = chance.choice(found)
@@ -60,15 +60,15 @@ def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) 
 
 def has_word(text: str, which: str) -> bool:
     """Return whether ``swap_word`` may apply to the text. This is a fast test."""
-    return bool(_free(text, which))
+    return bool(_swappable(text, which))
 
 
 def occurrences(text: str) -> list[str]:
     """Return the listed words in a text, for the counts."""
-    return [word.word for which in _TABLES for word in _free(text, which)]
+    return [word.word for which in _TABLES for word in _swappable(text, which)]
 
 
-def _free(text: str, which: str) -> list[_FoundWord]:
+def _swappable(text: str, which: str) -> list[_FoundWord]:
     """Return the listed words and two-word phrases in the text that are not part of a fixed phrase."""
     table, found, taken = _TABLES[which], [], 0
     words = list(_WORD.finditer(text))

@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.claims.extraction import extract_claims
 from evaluation.claims.sentences import extract_sentences
-from evaluation.declining.clauses import declines_elsewhere
+from evaluation.declining.clauses import declines_in_other_language
 from evaluation.declining.refusals import is_refusal
 from tests.evaluation.declining_tables import ELSEWHERE, ELSEWHERE_ANSWERS, ENGLISH, ENGLISH_ANSWERS
 
@@ -22,7 +22,7 @@ def test_a_negative_statement_is_an_answer(text: str) -> None:
 
 
 def test_a_long_text_in_no_language_is_looked_at_in_linear_time() -> None:
-    assert not declines_elsewhere("nicht " * 200_000)
+    assert not declines_in_other_language("nicht " * 200_000)
 
 
 def test_none_declines_where_a_value_is_asked_for() -> None:

@@ -11,7 +11,7 @@ from data.ragtruth import RagResponse
 from evaluation.detection.scores import ScoredStatement, detection_table
 from evaluation.detection.spans import MarkedText, span_scores
 from evaluation.detection.support import ClaimSupport, Statement, SupportProgress, claim_supports
-from evaluation.detection.verifier_scores import score_pairs, score_responses, worst
+from evaluation.detection.verifier_scores import score_pairs, score_responses, worst_support
 from model.pairs.scoring import Pair
 
 
@@ -57,7 +57,7 @@ def test_the_best_window_counts_and_the_worst_claim() -> None:
     (high, low), (none,) = found.claims
     assert (high.support, low.support, none.support) == (0.7, 0.4, 0.2)
     assert "key" in high.window
-    assert worst((high, low)) == low
+    assert worst_support((high, low)) == low
     assert sum(block.pairs for block in found.blocks) > 4
 
 
@@ -120,9 +120,9 @@ def test_what_cannot_be_scored_says_why_and_is_never_a_number() -> None:
 
 def test_a_response_with_an_unscored_sentence() -> None:
     unknown, low, high = ClaimSupport(None, reason="why"), ClaimSupport(0.3), ClaimSupport(0.8)
-    assert worst((unknown, low, high)) == low
-    assert worst((unknown, high)) == unknown
-    assert "no claim" in worst(()).reason
+    assert worst_support((unknown, low, high)) == low
+    assert worst_support((unknown, high)) == unknown
+    assert "no claim" in worst_support(()).reason
 
 
 def pair(claim: str, supported: bool, source: str = "s", evidence: str = "key") -> PairExample:

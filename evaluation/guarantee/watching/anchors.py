@@ -59,9 +59,11 @@ def check_anchors(
     """
     check_level("delta", delta)
     if not len(before) == len(now) == len(hallucinated) or not len(before):
-        raise EvaluationError(f"{len(before)}, {len(now)} scores of {len(hallucinated)} anchors: one of each is needed")
+        raise EvaluationError(
+            f"{len(before)} scores before and {len(now)} now for {len(hallucinated)} anchors: one of each is needed"
+        )
     if number < 1:
-        raise EvaluationError(f"the check has number {number}: the first is 1")
+        raise EvaluationError(f"the number of the check is {number}: the first check has number 1")
     was, is_now = ((scores >= threshold) != hallucinated for scores in (before, now))
     worse, better = int((was & ~is_now).sum()), int((~was & is_now).sum())
     p = float(stats.binom.sf(worse - 1, worse + better, 0.5)) if worse + better else 1.0

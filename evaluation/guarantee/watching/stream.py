@@ -71,7 +71,7 @@ class RateWatch:
         """
         self.alpha, self.delta = None if alpha is None else check_level("alpha", alpha), check_level("delta", delta)
         if not 0.0 < floor <= 1.0:
-            raise EvaluationError(f"the least drawing probability is {floor:g}: it must be above 0 and at most 1")
+            raise EvaluationError(f"the smallest drawing probability is {floor:g}: it must be above 0 and at most 1")
         self.floor = floor
         self._audited, self._weight, self._events = 0, 0.0, 0.0
         self._alarm = np.full(BETS.size, -np.inf)
@@ -171,11 +171,11 @@ def _lowest(possible: NDArray[np.bool_]) -> float:
 
     The step is subtracted because rates between two grid points are unresolved.
     """
-    place = int(np.argmax(possible)) if possible.any() else RATES.size - 1
-    return float(RATES[max(0, place - 1)])
+    index = int(np.argmax(possible)) if possible.any() else RATES.size - 1
+    return float(RATES[max(0, index - 1)])
 
 
 def _highest(possible: NDArray[np.bool_]) -> float:
     """Return the greatest possible rate of the grid, plus one step."""
-    place = RATES.size - 1 - int(np.argmax(possible[::-1])) if possible.any() else 0
-    return float(RATES[min(RATES.size - 1, place + 1)])
+    index = RATES.size - 1 - int(np.argmax(possible[::-1])) if possible.any() else 0
+    return float(RATES[min(RATES.size - 1, index + 1)])

@@ -24,7 +24,7 @@ class Alteration:
     claims: tuple[Spans | None, ...]
 
     @property
-    def tells(self) -> bool:
+    def affects_claims(self) -> bool:
         """Whether any claim is affected."""
         return any(spans is None or spans for spans in self.claims)
 
@@ -47,14 +47,14 @@ class ValueSwap:
         """Map spans of the text to spans of ``applied(text)``. A span that ends within a value includes all of it."""
         edges = [(match.start(), match.end(), self.values[match.group()]) for match in self._pattern().finditer(text)]
 
-        def moved_offset(at: int, *, end: bool) -> int:
+        def moved_offset(offset: int, *, end: bool) -> int:
             shift = 0
             for start, stop, new in edges:
-                if stop <= at:
+                if stop <= offset:
                     shift += len(new) - (stop - start)
-                elif start < at:
+                elif start < offset:
                     return start + shift + (len(new) if end else 0)
-            return at + shift
+            return offset + shift
 
         return tuple((moved_offset(start, end=False), moved_offset(end, end=True)) for start, end in spans)
 
@@ -70,7 +70,7 @@ def standalone_pattern(value: str) -> str:
     return rf"(?<![\w-]){re.escape(value)}(?![\w-])"
 
 
-def altered(example: PairExample, evidence: str, wrong: Spans | None) -> PairExample:
+def alter_claim(example: PairExample, evidence: str, wrong: Spans | None) -> PairExample:
     """Return the claim with the altered evidence and these additional wrong words (see ``Alteration``)."""
     if wrong == ():
         return replace(example, evidence=evidence)
@@ -80,7 +80,7 @@ def altered(example: PairExample, evidence: str, wrong: Spans | None) -> PairExa
     return replace(example, evidence=evidence, supported=False, wrong=tuple(sorted({*known, *wrong})))
 
 
-def agreeing(example: PairExample, evidence: str, exchange: ValueSwap) -> PairExample:
+def exchange_in_claim(example: PairExample, evidence: str, exchange: ValueSwap) -> PairExample:
     """Return the claim with the same values exchanged as in its evidence, so that its truth is unchanged."""
     return replace(
         example,

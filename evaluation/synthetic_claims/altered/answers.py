@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from random import Random
 
 from data.pairs import PairExample
-from evaluation.synthetic_claims.altered.alteration import Alteration, ValueSwap, agreeing, altered
-from evaluation.synthetic_claims.altered.records import altered_record
-from evaluation.synthetic_claims.altered.removal import removed
-from evaluation.synthetic_claims.altered.values import names_in, new_value, swapped_values
+from evaluation.synthetic_claims.altered.alteration import Alteration, ValueSwap, alter_claim, exchange_in_claim
+from evaluation.synthetic_claims.altered.records import alter_record
+from evaluation.synthetic_claims.altered.removal import remove_sentence
+from evaluation.synthetic_claims.altered.values import exchange_values, names_in, replace_value
 from evaluation.synthetic_claims.seeded_random import seeded_random
 
 _AGREEING = 0.3
@@ -40,34 +40,34 @@ def altered_answers(answers: Sequence[Sequence[PairExample]], share: float, seed
     for answer in answers:
         chance = seeded_random(seed, "altered", answer[0].source, answer[0].group, answer[0].answer)
         if chance.random() < share:
-            found = _altered(answer, names, chance)
+            found = _alter_answer(answer, names, chance)
             if found is not None:
                 out.append(found)
     return out
 
 
-def _altered(answer: Sequence[PairExample], names: Sequence[str], chance: Random) -> list[PairExample] | None:
-    if chance.random() < _RECORD and (record := altered_record(answer, chance)):
-        return _read_against(answer, record)
-    if chance.random() < _REMOVED and (shorter := removed(answer, chance)):
-        return _read_against(answer, shorter)
+def _alter_answer(answer: Sequence[PairExample], names: Sequence[str], chance: Random) -> list[PairExample] | None:
+    if chance.random() < _RECORD and (record := alter_record(answer, chance)):
+        return _with_alteration(answer, record)
+    if chance.random() < _REMOVED and (shorter := remove_sentence(answer, chance)):
+        return _with_alteration(answer, shorter)
     first_swap = chance.random() < _SWAPPED
-    exchange = swapped_values(answer, chance) if first_swap else new_value(answer, names, chance)
+    exchange = exchange_values(answer, chance) if first_swap else replace_value(answer, names, chance)
     if exchange is None:
-        exchange = new_value(answer, names, chance) if first_swap else swapped_values(answer, chance)
+        exchange = replace_value(answer, names, chance) if first_swap else exchange_values(answer, chance)
     if exchange is None:
         return None
     evidence = exchange.applied(answer[0].evidence)
     if chance.random() < _AGREEING:
-        return [agreeing(example, evidence, exchange) for example in answer]
-    return _read_against(answer, _values_wrong(answer, evidence, exchange))
+        return [exchange_in_claim(example, evidence, exchange) for example in answer]
+    return _with_alteration(answer, _values_wrong(answer, evidence, exchange))
 
 
 def _values_wrong(answer: Sequence[PairExample], evidence: str, exchange: ValueSwap) -> Alteration:
     return Alteration(evidence, tuple(exchange.spans_in(example.claim) for example in answer))
 
 
-def _read_against(answer: Sequence[PairExample], found: Alteration) -> list[PairExample] | None:
-    if not found.tells or not re.search(r"\w", found.evidence):
+def _with_alteration(answer: Sequence[PairExample], found: Alteration) -> list[PairExample] | None:
+    if not found.affects_claims or not re.search(r"\w", found.evidence):
         return None
-    return [altered(e, found.evidence, spans) for e, spans in zip(answer, found.claims, strict=True)]
+    return [alter_claim(e, found.evidence, spans) for e, spans in zip(answer, found.claims, strict=True)]

@@ -13,13 +13,13 @@ _ATTRIBUTE = re.compile(r"""(?P<quote>['"])(?P<key>\w+)(?P=quote): (?P<value>Tru
 _OPPOSITE = {"True": "False", "False": "True", "true": "false", "false": "true"}
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NO_TOPIC = frozenset(("restaurants", "business", "has", "good", "for", "accepts", "by", "allowed", "offers"))
-_BESIDE = {"street": "park", "lot": "park", "garage": "park", "valet": "park", "live": "music"}
+_REQUIRED_WORD = {"street": "park", "lot": "park", "garage": "park", "valet": "park", "live": "music"}
 """Second words that some kinds of parking and music need, because they usually mean something else ("a lot of dishes").
 """
 _TIME = re.compile(r"(?<![\d:])(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?![\d:])")
 
 
-def altered_record(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
+def alter_record(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
     """Invert an attribute, or change a time of day, that a supported claim mentions.
 
     Returns None for evidence that is not a record, and if no claim certainly mentions the value.
@@ -27,7 +27,7 @@ def altered_record(answer: Sequence[PairExample], chance: Random) -> Alteration 
     evidence = answer[0].evidence
     if not evidence.lstrip().startswith("{"):
         return None
-    ways = [_attribute, _time]
+    ways = [_invert_attribute, _change_time]
     chance.shuffle(ways)
     for way in ways:
         found = way(evidence, answer, chance)
@@ -36,7 +36,7 @@ def altered_record(answer: Sequence[PairExample], chance: Random) -> Alteration 
     return None
 
 
-def _attribute(evidence: str, answer: Sequence[PairExample], chance: Random) -> Alteration | None:
+def _invert_attribute(evidence: str, answer: Sequence[PairExample], chance: Random) -> Alteration | None:
     matches = list(_ATTRIBUTE.finditer(evidence))
     keys = [match["key"] for match in matches]
     chance.shuffle(matches)
@@ -46,9 +46,9 @@ def _attribute(evidence: str, answer: Sequence[PairExample], chance: Random) -> 
             continue
         # If a review also mentions it, it is unknown whether the complete record supports the claim.
         rest = evidence[: match.start()] + evidence[match.end() :]
-        if _speaks(rest, topic):
+        if _topic_spans(rest, topic):
             continue
-        claims = tuple(_speaks(e.claim, topic) for e in answer)
+        claims = tuple(_topic_spans(e.claim, topic) for e in answer)
         if _only_supported(answer, claims):
             new = _OPPOSITE[match["value"]]
             return Alteration(evidence[: match.start("value")] + new + evidence[match.end("value") :], claims)
@@ -63,7 +63,7 @@ def _only_supported(answer: Sequence[PairExample], claims: Sequence[Spans]) -> b
     return any(claims) and all(e.supported for e, spans in zip(answer, claims, strict=True) if spans)
 
 
-def _speaks(text: str, topic: Sequence[str]) -> Spans:
+def _topic_spans(text: str, topic: Sequence[str]) -> Spans:
     """Return the spans of all words of a topic in the text, with any suffix ("seat" in "seating").
 
     Empty if one is missing. Two words of which one is short must be adjacent ("take out"): "takes cards" and "outdoor"
@@ -73,7 +73,7 @@ def _speaks(text: str, topic: Sequence[str]) -> Spans:
     if len(topic) > 1 and min(map(len, topic)) < 4:
         stems = ["[ -]?".join(topic)]
     spans: list[tuple[int, int]] = []
-    for stem in (*stems, *(_BESIDE[word] for word in topic if word in _BESIDE)):
+    for stem in (*stems, *(_REQUIRED_WORD[word] for word in topic if word in _REQUIRED_WORD)):
         match = re.search(rf"(?<![^\W_]){stem}\w*", text, re.IGNORECASE)
         if match is None:
             return ()
@@ -81,7 +81,7 @@ def _speaks(text: str, topic: Sequence[str]) -> Spans:
     return tuple(sorted(set(spans[: len(stems)])))
 
 
-def _time(evidence: str, answer: Sequence[PairExample], chance: Random) -> Alteration | None:
+def _change_time(evidence: str, answer: Sequence[PairExample], chance: Random) -> Alteration | None:
     times = sorted({match.group() for match in _TIME.finditer(evidence)})
     known = {_minutes(time) for time in times}
     chance.shuffle(times)

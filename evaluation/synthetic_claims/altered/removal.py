@@ -15,7 +15,7 @@ _FEWEST = 4  # content words; with fewer, their overlap is not informative
 _SUPPORTED, _LOST, _STEADY = 0.55, 0.35, 0.05
 
 
-def removed(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
+def remove_sentence(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
     """Remove a sentence that certainly supports some claim, if its effect on every claim is certain.
 
     A sentence supports a claim if it has more than half of the claim's content words and no other sentence has a third
@@ -39,17 +39,17 @@ def removed(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
 
 
 def _effects(
-    answer: Sequence[PairExample], words: Sequence[frozenset[str]], gone: int
+    answer: Sequence[PairExample], words: Sequence[frozenset[str]], removed_index: int
 ) -> tuple[Spans | None, ...] | None:
     """Return the effect of removing the sentence on each claim; None if one is uncertain, or if there is no effect."""
     out: list[Spans | None] = []
     for example in answer:
         topic = content_words(example.claim)
         shares = [len(topic & there) / len(topic) if topic else 0.0 for there in words]
-        left = max(share for index, share in enumerate(shares) if index != gone)
-        if not example.supported or shares[gone] <= left + _STEADY:
+        remaining = max(share for index, share in enumerate(shares) if index != removed_index)
+        if not example.supported or shares[removed_index] <= remaining + _STEADY:
             out.append(())
-        elif len(topic) >= _FEWEST and shares[gone] > _SUPPORTED and left < _LOST:
+        elif len(topic) >= _FEWEST and shares[removed_index] > _SUPPORTED and remaining < _LOST:
             out.append(None)
         else:
             return None

@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"(?<![\w.,:/$£€-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w%/:-]|[
 _NAME = re.compile(r"(?<=[a-z,;’'\"] )[A-Z][a-z]{2,}(?![\w-])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _TRIES = 6
-_MOST = 6
+_MAX_OCCURRENCES = 6
 """Maximum number of occurrences of a value in the evidence.
 
 The main topic occurs in every sentence and is not exchanged.
@@ -24,7 +24,7 @@ The main topic occurs in every sentence and is not exchanged.
 _DAYS = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day")
 
 
-def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap | None:
+def exchange_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap | None:
     """Exchange two numbers, or two names, of the evidence. A supported claim mentions one of them.
 
     The two must not be stated of the same thing, so they must never share a sentence of the evidence or a claim. An
@@ -51,7 +51,7 @@ def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap |
     return None
 
 
-def new_value(answer: Sequence[PairExample], names: Sequence[str], chance: Random) -> ValueSwap | None:
+def replace_value(answer: Sequence[PairExample], names: Sequence[str], chance: Random) -> ValueSwap | None:
     """Replace a number, date, unit, name or quality that a supported claim mentions by a new one; None if nothing fits.
 
     names: names from other texts.
@@ -92,7 +92,7 @@ def names_in(text: str) -> list[str]:
 def _may_change(value: str, answer: Sequence[PairExample]) -> bool:
     return (
         not _holds(answer[0].question, value)
-        and 0 < len(re.findall(standalone_pattern(value), answer[0].evidence)) <= _MOST
+        and 0 < len(re.findall(standalone_pattern(value), answer[0].evidence)) <= _MAX_OCCURRENCES
     )
 
 

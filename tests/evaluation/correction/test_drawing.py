@@ -72,7 +72,7 @@ def test_the_first_of_a_draw_are_a_draw() -> None:
     draw = draw_labels(run(40), ("rag",), 10, 1)
     short = draw.first(4)
     assert short.questions[0].probability == 0.1 and short.strata[0].drawn == 4
-    with pytest.raises(EvaluationError, match="1 to all"):
+    with pytest.raises(EvaluationError, match="1 to 10"):
         draw.first(11)
     records = run(40)
     with pytest.raises(EvaluationError, match="stratified"):

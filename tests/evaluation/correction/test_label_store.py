@@ -63,7 +63,7 @@ def test_a_draw_comes_back_as_it_was_and_a_stratified_one_too(store: Store) -> N
 def test_wanting_more_keeps_what_was_shown_first() -> None:
     assert wanted_items(drawn(20))[:20] == wanted_items(drawn(10))
     assert {q.probability for q in drawn(10).chosen.questions} == {10 / 30}
-    with pytest.raises(EvaluationError, match="1 to all"):
+    with pytest.raises(EvaluationError, match="1 to 30"):
         drawn(31)
 
 
@@ -141,7 +141,7 @@ def test_figures_of_a_draw_by_strata_wait_for_all_of_it_and_a_changed_run_says_s
     stored = StoredDraw(draw_labels(RECORDS, ARMS, 12, 3, strata_by_verdict(RECORDS), "equal"), "d", 12)
     labels = given(stored, "ann", "hallucinated")
     part = figures_of(RECORDS, stored, progress_of(stored, labels[:-1]))
-    assert part.run is None and "must be labelled whole" in part.reason
+    assert part.run is None and "must be labelled completely" in part.reason
     assert figures_of(RECORDS, stored, progress_of(stored, labels)).run is not None
     changed = figures_of(RECORDS[4:], stored, progress_of(stored, labels))
     assert changed.run is None and "draw again" in changed.reason

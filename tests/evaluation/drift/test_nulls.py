@@ -8,9 +8,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from evaluation.drift.drift import NOT_CONTAGION, drift, read
+from evaluation.drift.drift import NOT_CONTAGION, drift, joint_reading
 from evaluation.drift.nulls import permute_across, shuffle_within
-from evaluation.drift.sequences import ClaimSequence, adjacent_pairs, expected_pairs, gather
+from evaluation.drift.sequences import ClaimSequence, adjacent_pairs, expected_pairs, to_arrays
 from evaluation.errors import EvaluationError
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.measure import Settings
@@ -103,7 +103,7 @@ def test_exchangeable_errors_reject_one_time_in_twenty(test: Callable[..., objec
     # fixed.
     rejected = 0
     for seed in range(120):
-        found = test(gather(responses(exchangeable, seed, 15, 4, 6)), 59, seed)
+        found = test(to_arrays(responses(exchangeable, seed, 15, 4, 6)), 59, seed)
         rejected += found.p_value is not None and found.p_value <= 0.05  # type: ignore[attr-defined]
     assert rejected <= 16
 
@@ -116,7 +116,7 @@ def test_copies_of_one_response_are_no_more_witnesses_than_one() -> None:
 
     rejected = 0
     for seed in range(120):
-        p = shuffle_within(gather(responses(copies, seed, 12, 10, 6)), 59, seed).p_value
+        p = shuffle_within(to_arrays(responses(copies, seed, 12, 10, 6)), 59, seed).p_value
         rejected += p is not None and p <= 0.05
     assert rejected <= 16
 
@@ -151,7 +151,7 @@ def test_nothing_to_rearrange_is_said() -> None:
     same = [ClaimSequence("a", (True, True)), ClaimSequence("b", (False, False, False))]
     found = drift(same, SETTINGS, PERMUTATIONS)
     assert found.reading == "untested" and found.p_both is None and "claims of both kinds" in found.summary
-    assert read(found.shuffled, found.permuted) == "untested"
+    assert joint_reading(found.shuffled, found.permuted) == "untested"
     with pytest.raises(EvaluationError, match="claim"):
         drift([ClaimSequence("a", ())], SETTINGS)
 

@@ -7,7 +7,7 @@ import pytest
 
 from evaluation.drift.forced import Continuation, Planted, forced_drift
 from evaluation.drift.positions import first_unsupported, never_unsupported, position_trend, unsupported_by_position
-from evaluation.drift.sequences import ClaimSequence, gather
+from evaluation.drift.sequences import ClaimSequence, to_arrays
 from evaluation.errors import EvaluationError
 from evaluation.statistics.measure import Resampler, Settings
 
@@ -18,7 +18,7 @@ def resampler() -> Resampler:
 
 def test_shares_by_position_and_the_first() -> None:
     rows = [(False, True, True), (True, False), (False, False, None), (False, False, False)]
-    sequences = gather([ClaimSequence(f"q{i}", row) for i, row in enumerate(rows)])
+    sequences = to_arrays([ClaimSequence(f"q{i}", row) for i, row in enumerate(rows)])
     curve = unsupported_by_position(sequences, resampler())
     assert curve.band.rates == (pytest.approx(1 / 4), pytest.approx(1 / 4), pytest.approx(1 / 2))
     assert curve.responses == (4, 4, 2) and curve.questions == (4, 4, 2)
@@ -36,9 +36,9 @@ def test_longer_responses_that_are_worse_make_no_trend() -> None:
     for i in range(60):
         length = 3 if i % 2 else 9
         rows.append(ClaimSequence(f"q{i:02d}", tuple(bool(v) for v in rng.random(length) < (0.1 if i % 2 else 0.6))))
-    trend = position_trend(gather(rows), resampler())
+    trend = position_trend(to_arrays(rows), resampler())
     assert trend.lower is not None and trend.upper is not None and trend.lower < 0 < trend.upper
-    one = position_trend(gather([ClaimSequence("a", (True,))]), resampler())
+    one = position_trend(to_arrays([ClaimSequence("a", (True,))]), resampler())
     assert one.slope is None and one.reason
 
 
@@ -69,7 +69,7 @@ def test_a_restated_falsehood_alone_is_no_effect() -> None:
     effect = found.effect.default
     # A 95 % interval excludes a true 0 for one seed in twenty, but not for this seed.
     assert effect.lower is not None and effect.upper is not None and effect.lower < 0 < effect.upper
-    assert "not marked would make a difference" in found.reading
+    assert "not marked would itself cause a difference" in found.reading
 
 
 def test_forced_on_different_questions_is_refused() -> None:

@@ -14,7 +14,7 @@ from evaluation.errors import EvaluationError
 from evaluation.exports.inspect_log import export_inspect, inspect_log
 from evaluation.exports.ragas import export_ragas
 from evaluation.exports.ragtruth_spans import export_ragtruth
-from evaluation.exports.records import ExportRun, chosen
+from evaluation.exports.records import ExportRun, select_arms
 from evaluation.exports.trec import export_trec
 from evaluation.outcomes import AnswerEvaluation, Claim, Label, Outcome, Verdict
 from evaluation.retrieval.rankings import read_run
@@ -105,7 +105,7 @@ def test_ragtruth_spans_come_back_where_they_were(tmp_path: Path) -> None:
     assert responses[1].spans == ((2, len(text)),) and responses[1].text == text
     assert responses[0].question == "How long?" and responses[0].evidence.count(NOTE) == 3
     with pytest.raises(EvaluationError, match=r"response.*abcdef12"):
-        export_ragtruth(chosen(RUN, ["closed_book"]), tmp_path / "none")
+        export_ragtruth(select_arms(RUN, ["closed_book"]), tmp_path / "none")
 
 
 def test_a_trec_run_holds_documents_at_their_best_rank(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_trec_run_holds_documents_at_their_best_rank(tmp_path: Path) -> None:
     found = {q: [d.document_id for d in ranking] for q, ranking in read_run(tmp_path / "run.txt").items()}
     assert found == {"q1": ["warranty", "office"], "q2": ["office"]}
     with pytest.raises(EvaluationError, match=r"prompt.*abcdef12"):
-        export_trec(chosen(RUN, ["closed_book"]), tmp_path / "run.txt")
+        export_trec(select_arms(RUN, ["closed_book"]), tmp_path / "run.txt")
 
 
 def test_where_it_cannot_be_written_and_what_is_not_there(tmp_path: Path) -> None:
@@ -125,5 +125,5 @@ def test_where_it_cannot_be_written_and_what_is_not_there(tmp_path: Path) -> Non
     with pytest.raises(EvaluationError, match="folder"):
         export_ragtruth(RUN, tmp_path / "file")
     with pytest.raises(EvaluationError, match=r"'oracle'.*rag, closed_book"):
-        chosen(RUN, ["oracle"])
+        select_arms(RUN, ["oracle"])
     assert [p.name for p in tmp_path.iterdir()] == ["file"]

@@ -94,5 +94,5 @@ def test_the_interval_is_called_asymptotic_and_needs_some_labels() -> None:
         weighted_mean(np.ones(4), np.ones(4), np.array([1.0, 0, 0, 0]), np.ones(4))
     with pytest.raises(EvaluationError, match=r"0\.0"):
         weighted_mean(np.ones(2), np.ones(2), np.ones(2), np.zeros(2))
-    with pytest.raises(EvaluationError, match="3 labelled and 2 other"):
+    with pytest.raises(EvaluationError, match="3 labelled and 2 unlabelled"):
         uniform_p_value(np.zeros(3), np.zeros(3), np.zeros(2), 0.1)

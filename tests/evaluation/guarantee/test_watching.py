@@ -143,7 +143,7 @@ def test_anchors_tell_a_verifier_that_got_worse() -> None:
     assert [check_anchors(good, good, wrong, 0.5, k).level for k in (1, 2, 3)] == pytest.approx(
         [0.025, 0.05 / 6, 0.05 / 12]
     )
-    with pytest.raises(EvaluationError, match="number 0"):
+    with pytest.raises(EvaluationError, match="check is 0"):
         check_anchors(good, good, wrong, 0.5, 0)
     with pytest.raises(EvaluationError, match="99"):
         check_anchors(good, good[:99], wrong, 0.5)

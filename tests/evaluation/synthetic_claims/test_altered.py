@@ -12,9 +12,9 @@ from data.pairs import PairExample
 from data.ragtruth import load_ragtruth
 from evaluation.synthetic_claims.altered.alteration import ValueSwap
 from evaluation.synthetic_claims.altered.answers import altered_answers
-from evaluation.synthetic_claims.altered.records import altered_record
-from evaluation.synthetic_claims.altered.removal import removed
-from evaluation.synthetic_claims.altered.values import new_value, swapped_values
+from evaluation.synthetic_claims.altered.records import alter_record
+from evaluation.synthetic_claims.altered.removal import remove_sentence
+from evaluation.synthetic_claims.altered.values import exchange_values, replace_value
 from evaluation.synthetic_claims.response_claims import response_claims
 from evaluation.training_examples.answer_rows import by_answer
 
@@ -72,7 +72,7 @@ def test_two_values_said_of_different_things_are_swapped() -> None:
     claims = answer(NEWS, "Engineers warned in 1987.", "Berg, who steered it, is from Marrow.", "Nobody was hurt.")
     pairs = set()
     for seed in range(20):
-        exchange = swapped_values(claims, Random(seed))
+        exchange = exchange_values(claims, Random(seed))
         assert exchange is not None
         one, other = exchange.values
         assert exchange.values == {one: other, other: one}
@@ -86,23 +86,23 @@ def test_two_values_said_of_different_things_are_swapped() -> None:
 
 def test_nothing_is_swapped_that_may_be_said_of_the_same() -> None:
     together = "Ada Thorne and the pilot Ole Berg left the town. They were seen later."
-    assert swapped_values(answer(together, "They saw Thorne and Berg."), Random(1)) is None
+    assert exchange_values(answer(together, "They saw Thorne and Berg."), Random(1)) is None
     once = answer("It opened in 1987. It shut in 1994.", "It was open from 1987 to 1994.")
-    assert swapped_values(once, Random(1)) is None
+    assert exchange_values(once, Random(1)) is None
     answered = answer("It opened in 1987. It shut in 1994.", "It opened in 1987.", question="What of 1987?")
-    assert all(swapped_values(answered, Random(seed)) is None for seed in range(5))
+    assert all(exchange_values(answered, Random(seed)) is None for seed in range(5))
 
 
 def test_a_claim_that_was_wrong_by_a_value_keeps_it_from_being_exchanged() -> None:
     """The claim says 1994 of an event in 1987. With both years exchanged it would be true."""
     claims = answer("They warned in 1987. It shut in 1994.", "They warned in 1994.", "It shut then.", wrong="1994")
-    assert all(swapped_values(claims, Random(seed)) is None for seed in range(5))
+    assert all(exchange_values(claims, Random(seed)) is None for seed in range(5))
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_new_value_is_one_that_neither_side_has(seed: int) -> None:
     claims = answer(NEWS, "Repairs cost 340,000 crowns, said Ada Thorne.", "It was on Monday.")
-    exchange = new_value(claims, ["Ivo", "Thorne"], Random(seed))
+    exchange = replace_value(claims, ["Ivo", "Thorne"], Random(seed))
     assert exchange is not None
     ((old, new),) = exchange.values.items()
     expected = " ".join(e.claim for e in claims)
@@ -112,7 +112,7 @@ def test_a_new_value_is_one_that_neither_side_has(seed: int) -> None:
 
 def test_the_sentence_a_claim_rests_on_is_taken_out() -> None:
     claims = answer(NEWS, "The barge was steered by the pilot Ole Berg.", "Ferries carry people until the summer.")
-    found = [removed(claims, Random(seed)) for seed in range(20)]
+    found = [remove_sentence(claims, Random(seed)) for seed in range(20)]
     assert {f.claims for f in found if f} == {(None, ()), ((), None)}
     for one in found:
         assert one is not None
@@ -122,27 +122,27 @@ def test_the_sentence_a_claim_rests_on_is_taken_out() -> None:
 
 def test_no_sentence_is_taken_out_where_it_is_not_sure_what_that_does() -> None:
     twice = NEWS + " The pilot Ole Berg steered the barge."
-    assert removed(answer(twice, "The barge was steered by the pilot Ole Berg."), Random(1)) is None
+    assert remove_sentence(answer(twice, "The barge was steered by the pilot Ole Berg."), Random(1)) is None
     partly = answer(NEWS, "The barge that struck it was steered by a pilot, and the mayor said what it cost.")
-    assert removed(partly, Random(1)) is None
-    assert removed(answer(NEWS, "Berg steered."), Random(1)) is None  # too few words to decide
-    assert removed(answer(RECORD, "The cafe is called Quay Cafe."), Random(1)) is None
+    assert remove_sentence(partly, Random(1)) is None
+    assert remove_sentence(answer(NEWS, "Berg steered."), Random(1)) is None  # too few words to decide
+    assert remove_sentence(answer(RECORD, "The cafe is called Quay Cafe."), Random(1)) is None
 
 
 def test_an_attribute_of_a_record_is_turned_round() -> None:
     claims = answer(RECORD, "Guests find outdoor seats there.", "It has fine soup.")
-    found = altered_record(claims, Random(0))
+    found = alter_record(claims, Random(0))
     assert found is not None and '"OutdoorSeating": false' in found.evidence
     assert [[e.claim[a:b] for a, b in spans or ()] for e, spans in zip(claims, found.claims, strict=True)] == [
         ["outdoor", "seats"],
         [],
     ]
-    assert altered_record(answer(RECORD, "It has fine soup.", "There is no wifi."), Random(0)) is None  # null stays
+    assert alter_record(answer(RECORD, "It has fine soup.", "There is no wifi."), Random(0)) is None  # null stays
     reviewed = RECORD.replace("Fine soup", "Outdoor seating is fine")
-    assert altered_record(answer(reviewed, "It has outdoor seating."), Random(0)) is None
+    assert alter_record(answer(reviewed, "It has outdoor seating."), Random(0)) is None
     already = answer(RECORD, "It has outdoor seating and outdoor heaters.", "Outdoor seating is new.", wrong="new")
-    assert altered_record(already, Random(0)) is None
-    assert altered_record(answer(NEWS, "It has outdoor seating."), Random(0)) is None
+    assert alter_record(already, Random(0)) is None
+    assert alter_record(answer(NEWS, "It has outdoor seating."), Random(0)) is None
 
 
 @pytest.mark.parametrize(
@@ -161,14 +161,14 @@ def test_an_attribute_of_a_record_is_turned_round() -> None:
     ],
 )
 def test_only_claims_that_speak_of_an_attribute_are_touched(key: str, claim: str, wrong: list[str]) -> None:
-    found = altered_record(answer(f'{{"name": "Quay", "attributes": {{"{key}": true}}}}', claim), Random(0))
+    found = alter_record(answer(f'{{"name": "Quay", "attributes": {{"{key}": true}}}}', claim), Random(0))
     assert ([claim[start:end] for start, end in found.claims[0] or ()] if found else []) == wrong
 
 
 @pytest.mark.parametrize("expected", ["9 AM", "9:00 a.m.", "9 am", "9:00", "9 A.M."])
 def test_a_time_of_a_record_is_moved(expected: str) -> None:
     claims = answer(RECORD, f"On Mondays it opens at {expected}, and closes early.")
-    found = altered_record(claims, Random(0))
+    found = alter_record(claims, Random(0))
     assert found is not None and '"9:0-' not in found.evidence and "17:30" in found.evidence
     ((start, end),) = found.claims[0] or ()
     assert claims[0].claim[start:end].rstrip(".") == expected.rstrip(".")

@@ -15,9 +15,9 @@ from evaluation.synthetic_claims.claims import ClaimMix, SourceText, make_claims
 from evaluation.synthetic_claims.edits import replaced
 from evaluation.synthetic_claims.entities import mentions
 from evaluation.synthetic_claims.facts import claim_of_facts
-from evaluation.synthetic_claims.negation import affirmed, denied
+from evaluation.synthetic_claims.negation import negate, remove_negation
 from evaluation.synthetic_claims.numbers import change_number
-from evaluation.synthetic_claims.rendering import rendered
+from evaluation.synthetic_claims.rendering import render_record
 from evaluation.synthetic_claims.restyling import active
 from evaluation.synthetic_claims.shortening import leading_moved
 from evaluation.synthetic_claims.structured_claims import structured_pair
@@ -138,15 +138,15 @@ def test_a_bad_mix_is_refused(mix: dict[str, float]) -> None:
     ],
 )
 def test_denials(text: str, expected: str | None) -> None:
-    found = denied(text)
+    found = negate(text)
     assert (found.text if found else None) == expected
 
 
 def test_denials_are_taken_away() -> None:
-    found = affirmed("The mill didn't win the prize.")
+    found = remove_negation("The mill didn't win the prize.")
     assert found is not None and found.text == "The mill won the prize."
     assert found.text[found.start : found.end] == "won"
-    assert affirmed("He was not only a miller.") is None
+    assert remove_negation("He was not only a miller.") is None
 
 
 def test_numbers_change_into_others_of_the_same_look() -> None:
@@ -204,7 +204,7 @@ def test_records_are_shown_with_what_is_claimed_of_them() -> None:
         record = product(Random(seed))
         claim = claim_of_facts(record.facts, True, Random(seed))
         assert claim is not None and not claim.wrong
-        assert record.name in rendered(record, Random(seed))
+        assert record.name in render_record(record, Random(seed))
         wrong = claim_of_facts(record.facts, False, Random(seed))
         assert wrong is not None and wrong.wrong
     found = [pair for seed in range(300) if (pair := structured_pair(Random(seed)))]
