@@ -1,4 +1,7 @@
-"""Checks whether evidence states a claim, or its negation, word for word, in a language that the scorer cannot read."""
+"""Detection of evidence that states a claim, or its negation, word for word.
+
+It serves languages that the scorer cannot read.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ _LEAST = 2
 
 
 def states(claim: str, evidence: str) -> bool | None:
-    """Return True if a sentence or clause of the evidence contains the claim's words in order, False if it does so with
-    one negation more or less, None otherwise.
+    """Return whether a sentence or clause of the evidence states the claim.
 
+    True if it contains the claim's words in order, False if it does so with one negation more or less, None otherwise.
     The clause may contain one additional name or number ("La garantie du Heron 4 dure trois ans").
     """
     words = _words(claim)
@@ -60,7 +63,7 @@ def _denies(word: str) -> bool:
 
 
 def _within(own: Sequence[str], there: Sequence[str]) -> bool:
-    """Return whether words occur in a clause in order, with at most one gap, which is a name or number."""
+    """Return whether words occur in a clause in order, with at most one gap, which must contain a name or number."""
     low, there_low = [word.casefold() for word in own], [word.casefold() for word in there]
     for start, word in enumerate(there_low):
         if word != low[0]:

@@ -12,24 +12,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Word classes of one language.
+    """Word classes of one language, each a regular expression of alternatives.
 
-    doc: passages and documents.
-    info: information, data, an answer.
-    say: verbs for documents ("mention", "state").
-    negation: negating words.
-    unknowing: whole phrases for a speaker who does not know.
-    lacking: something is missing or the speaker lacks it, negation included.
-    cannot: a speaker, or nobody, can.
-    answering: to answer, to determine.
-    unwilling: a speaker who does not want to, negation included.
-    giving: verbs of giving information ("give", "provide").
-    speaker: the first person, or the passive.
-    topic: references to the question ("on that").
-    alone: whole clauses that decline.
-    empty: clauses without a statement (an apology, "based on the documents").
-    subordinate: beginnings of clauses that only say what is not known.
-    but: words that introduce an answer.
+    doc: passages and documents. info: information, data, an answer. say: verbs for documents ("mention", "state").
+    negation: negating words. unknowing: complete phrases for a speaker who does not know.
+    lacking: phrases for something that is missing, negation included. cannot: phrases for "cannot" or "nobody can".
+    answering: verbs of answering and determining. giving: verbs of giving information ("give", "provide").
+    unwilling: phrases for a speaker who does not want to answer, negation included.
+    speaker: the first person, or the passive. topic: references to the question ("on that").
+    alone: complete clauses that decline. empty: clauses without a statement (an apology, "based on the documents").
+    subordinate: beginnings of clauses that only say what is not known. but: words that introduce an answer.
     """
 
     doc: str

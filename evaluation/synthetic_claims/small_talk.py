@@ -1,4 +1,4 @@
-"""Small talk that no passage can support: likes, memories, guesses, questions back. In English."""
+"""English small talk that no passage can support: likes, memories, guesses, questions to the other speaker."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ _JOINTS = (". ", ". ", ", and ", ", but ", "! ", ", so ")
 def small_talk(topic: str, chance: Random, *, idle: bool) -> str:
     """Return one or two sentences of likes, memories and guesses; ``topic`` may be mentioned.
 
-    idle: whether questions back and words of assent may be among them, which make no claim.
+    idle: whether questions to the other speaker and words of assent may be among them, which make no claim.
     """
     lines = _IDLE if idle and chance.random() < _ASKED else _SAID
     sentences = [_filled(chance.choice(lines), topic, chance) for _ in range(1 if chance.random() < 0.65 else 2)]
@@ -207,7 +207,7 @@ def someone(chance: Random) -> str:
 
 
 def joint(chance: Random) -> str:
-    """Return a connection between a sentence without its full stop and the next one."""
+    """Return a text that connects a sentence without its full stop to the next one."""
     return chance.choice(_JOINTS)
 
 
