@@ -19,7 +19,7 @@ from app.pipeline import Pipeline
 from app.service.engine.preparation import Preparation, PreparedQuery, QueryPreparer
 from benchmarks.engine_peers import Shape
 from benchmarks.service_clients import Times
-from generation.causal.prompt import instruction_text
+from generation.causal.prompt_template import default_prompt
 from generation.decoding.params import SamplingParams
 from generation.generator import GenerationTask, generate_many
 
@@ -131,7 +131,7 @@ def generate_handler(folder: Path, tokens: int) -> FastAPI:
 
     @app.post("/v1/query")
     def answer(body: dict[str, Any]) -> dict[str, str]:
-        ids = tokenizer(instruction_text(body["question"], ()), return_tensors="pt").input_ids
+        ids = tokenizer(default_prompt().turns(body["question"], ()).joined, return_tensors="pt").input_ids
         with turn, torch.inference_mode():
             torch.manual_seed(int(body["seed"]))
             drawn = model.generate(ids, max_new_tokens=tokens, do_sample=True, temperature=1.0, pad_token_id=1)
