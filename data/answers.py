@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.answer_records import AnswerRecord, FieldNames, known_names, record_from_fields, unused_names
+from data.answer_records import AnswerRecord, known_names, record_from_fields, unused_names
 from data.answer_rows import AnswerFormat, answer_format, read_rows
 from data.answer_shapes.unfolding import unfolded
 from data.errors import DataError
 from data.fields import FieldError
 from data.ragtruth import load_ragtruth
+from data.record_fields import FieldNames
 from data.refused import Refused, shown
 from data.rows import LeftOut, Row, rows_of
 

@@ -119,11 +119,11 @@ class Store:
 
     @contextmanager
     def write(self, *, exclusive: bool = True) -> Iterator[Connection]:
-        """A writing connection in a transaction: committed at the end of the block, rolled back on any error.
+        """Yield a writing connection in a transaction. It commits at the end of the block and rolls back on any error.
 
-        One exclusive block runs at a time among all processes; others wait. exclusive=False lets a server run the block
-        beside others: for statements that are right whatever other writers do, such as an update of a locked row. An
-        SQLite database runs every block alone. After the block, the data survives a crash and a power failure.
+        One exclusive block runs at a time among all processes; others wait. exclusive=False lets a server run several
+        blocks at once, for statements that are correct whatever other writers do, such as an update of a locked row.
+        An SQLite database runs every block alone. After the block, the data survives a crash and a power failure.
 
         Raises StoreBusyError if a lock is not available within the timeout, DataError if the database is read-only,
         damaged or does not answer, or the disk is full (nothing of the block is kept then), and RuntimeError if called

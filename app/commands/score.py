@@ -128,8 +128,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.judging.answer_judge import JudgePlan
     from app.scoring.json_output import AnswerLines
     from app.scoring.score import ScorePlan, score
-    from data.answer_records import FieldNames
     from data.answers import load_answers
+    from data.record_fields import FieldNames
 
     _check(arguments)
     choice, source = cast("Choice", verifier_choice(arguments)), verifier_source(arguments)

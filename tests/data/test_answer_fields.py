@@ -14,9 +14,10 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from data.answer_records import AnswerRecord, FieldNames
+from data.answer_records import AnswerRecord
 from data.answers import AnswerFile, answers_from_rows, load_answers
 from data.errors import DataError
+from data.record_fields import FieldNames
 
 NAN = float("nan")
 BASE: dict[str, Any] = {"question": "How deep is the quay?", "answer": "six metres"}

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from data.answer_names import NAMES
-from data.answer_records import AnswerRecord, FieldNames
+from data.answer_records import AnswerRecord
 from data.answers import AnswerFile, answers_from_rows, load_answers
 from data.errors import DataError
+from data.record_fields import FieldNames
 
 RAGAS = {
     "user_input": "How long?",
