@@ -65,7 +65,7 @@ def build_parser() -> Parser:
         module = importlib.import_module(f"app.commands.{name}")
         text = (module.__doc__ or "").strip()
         sub = subparsers.add_parser(name, help=_first_sentence(text), description=text)
-        add_common(sub)
+        add_common(sub, home=".demo" if name == "demo" else "~/.plumbline")
         module.add(sub)
         sub.set_defaults(run=module.run)
     return parser

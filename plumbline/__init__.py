@@ -203,13 +203,13 @@ def _questions(given: str | Path | Sequence[str | Path] | Sequence[Question]) ->
     return questions if len(questions) == len(items) else load_question_files([Path(str(item)) for item in items])
 
 
-def figures(pipeline: Pipeline, run: str, looking: AnalysisOptions | None = None) -> RunFigures:
+def figures(pipeline: Pipeline, run: str, analysis: AnalysisOptions | None = None) -> RunFigures:
     """Return the rates and differences of a stored run, corrected if it is labelled (``plumbline report``).
 
-    run: ID of the run, or a prefix of it. looking: further analyses, which need more verification. Raises
+    run: ID of the run, or a prefix of it. analysis: further analyses, which need more verification. Raises
     EvaluationError for an unknown run, AppError for a run without a finished sample.
     """
-    return run_figures(pipeline, run, looking)
+    return run_figures(pipeline, run, analysis)
 
 
 def label(

@@ -219,14 +219,17 @@ def renamed(container: argparse._ActionsContainer, old: str, to: argparse.Action
     container.add_argument(old, action=_Renamed, to=to)
 
 
-def add_common(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
-    """Declare --home and --json, which every command has. nested: for a nested command, whose parent has them too."""
+def add_common(parser: argparse.ArgumentParser, *, nested: bool = False, home: str = "~/.plumbline") -> None:
+    """Declare --home and --json, which every command has.
+
+    nested: for a nested command, whose parent has them too. home: default of --home, for its help.
+    """
     default: dict[str, Any] = {"default": argparse.SUPPRESS} if nested else {}
     parser.add_argument(
         "--home",
         type=folder,
         **({"default": None} | default),
-        help="data directory, with the database and the indexes (PLUMBLINE_HOME, default ~/.plumbline)",
+        help=f"data directory, with the database and the indexes (PLUMBLINE_HOME, default {home})",
     )
     parser.add_argument("--json", action="store_true", **default, help="print one JSON document on stdout")
 

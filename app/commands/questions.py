@@ -9,35 +9,24 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from pathlib import Path
+from types import ModuleType
 
+from app.commands.parser import add_nested
 from app.console import Output
 
 _ACTIONS = ("make", "review", "import")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of every action."""
-    common = argparse.ArgumentParser(add_help=False)
-    # Every command accepts these before or after ACTION. SUPPRESS keeps a default from overriding an earlier value.
-    common.add_argument("--home", type=Path, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-    common.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON document on stdout"
-    )
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name in _ACTIONS:
-        module = importlib.import_module(f"app.commands.questions_{name}")
-        text = (module.__doc__ or "").strip()
-        sub = actions.add_parser(
-            name,
-            parents=[common],
-            help=text.splitlines()[0],
-            description=text,
-        )
-        module.add(sub)
-        sub.set_defaults(act=module.run)
+    """Declare the actions."""
+    modules = ((name, _module(name)) for name in _ACTIONS)
+    add_nested(parser, "action", [(name, module.__doc__ or "", module.add) for name, module in modules])
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Run the action."""
-    return int(arguments.act(arguments, output))
+    return int(_module(arguments.action).run(arguments, output))
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"app.commands.questions_{name}")
