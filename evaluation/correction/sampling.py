@@ -122,7 +122,7 @@ def draw_labels(
     if not 2 <= questions <= len(frame):
         raise EvaluationError(
             f"{questions} questions to label were requested, but {len(frame)} questions have responses in all of these "
-            f"arms: {', '.join(arms)}. Request 2 to {len(frame)}"
+            f"arms: {', '.join(arms)}. {allowed_number(len(frame))}"
         )
     members: dict[str, list[str]] = {}
     for question in frame:
@@ -210,3 +210,10 @@ def _one_sample(arm: str, samples: list[int], rng: np.random.Generator) -> Drawn
             f"sample {repeated[0]} of arm {arm!r} appears twice for one question: give each sample once"
         )
     return DrawnSample(arm, samples[int(rng.integers(len(samples)))], 1.0 / len(samples))
+
+
+def allowed_number(available: int) -> str:
+    """Return what to do about a wrong number of questions to label, given the number of eligible questions."""
+    if available < 2:
+        return "A draw needs at least 2: evaluate more questions in these arms"
+    return f"Request 2 to {available}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evaluation.correction.labelled_run import ResponseKey
-from evaluation.correction.sampling import ONE_STRATUM, DrawnQuestion, DrawnSample, LabelDraw, Stratum
+from evaluation.correction.sampling import ONE_STRATUM, DrawnQuestion, DrawnSample, LabelDraw, Stratum, allowed_number
 from evaluation.errors import EvaluationError
 from evaluation.guarantee.active import FLOOR_SHARE, active_probabilities, draw
 
@@ -31,7 +31,7 @@ def draw_active_labels(
     if not arms or not 2 <= questions <= len(frame):
         raise EvaluationError(
             f"{questions} questions to label were requested, but {len(frame)} questions have responses in all of these "
-            f"arms: {', '.join(arms) or 'none'}. Request 2 to {len(frame)}"
+            f"arms: {', '.join(arms) or 'none'}. {allowed_number(len(frame))}"
         )
     predicted = np.array([_mean([scores[q, a, s] for a in arms for s in responses[q][a]]) for q in frame])
     probability = active_probabilities(predicted, questions)

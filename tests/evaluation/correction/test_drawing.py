@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,12 @@ def test_a_question_needs_a_stratum_and_a_sample_counts_once() -> None:
         draw_labels(run(10), ("rag",), 4, 1, {"q000": "a"})
     with pytest.raises(EvaluationError, match="twice"):
         draw_labels([*run(3), *run(3)], ("rag",), 3, 1)
+
+
+@pytest.mark.parametrize("available", [0, 1])
+def test_a_run_with_too_few_questions_names_no_impossible_range(available: int) -> None:
+    records = [r for r in run(1) if available or r.arm != "rag"] + run(1, arms=("rag",))[: 1 - available]
+    if not available:
+        records = [replace(r, question_id="other") if r.arm == "rag" else r for r in records]
+    with pytest.raises(EvaluationError, match="needs at least 2: evaluate more questions"):
+        draw_labels(records, ("closed_book", "rag"), 2, 1)
