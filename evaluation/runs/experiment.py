@@ -151,6 +151,7 @@ def run_experiment(
     """
     options = options or RunOptions()
     _check(config, questions, arms, generator, verifier)
+    finished_at = runs.finished_at(config.run_id)
     run_id = runs.create_or_open_run(config, questions, options.name, options.labels)
     try:
         if options.retry_failed:
@@ -172,7 +173,8 @@ def run_experiment(
             runs.set_status(run_id, "failed" if isinstance(error, Exception) else "interrupted")
         raise
     result = RunResult(run_id, total, tally.drawn, tally.resumed, tally.failed)
-    runs.set_status(run_id, "finished" if result.complete else "interrupted")
+    # A call that draws nothing leaves the time unchanged.
+    runs.set_status(run_id, "finished" if result.complete else "interrupted", None if result.drawn else finished_at)
     return result
 
 

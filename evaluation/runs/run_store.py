@@ -100,9 +100,14 @@ class RunStore:
             )
         return run_id
 
-    def set_status(self, run_id: str, status: RunStatus) -> None:
-        """Record the status of a run, and the time if the status is "finished"."""
-        finished = utc_now() if status == "finished" else None
+    def finished_at(self, run_id: str) -> datetime | None:
+        """Return when the run finished; None if it is unknown or has not finished."""
+        with self._store.read() as connection:
+            return connection.execute(select(runs.c.finished_at).where(runs.c.id == run_id)).scalar()
+
+    def set_status(self, run_id: str, status: RunStatus, finished_at: datetime | None = None) -> None:
+        """Record the status of a run, and the time if the status is "finished". finished_at: the time; None for now."""
+        finished = (finished_at or utc_now()) if status == "finished" else None
         with self._store.write() as connection:
             connection.execute(update(runs).where(runs.c.id == run_id).values(status=status, finished_at=finished))
 

@@ -263,7 +263,7 @@ def test_held_out_claims_are_scored_while_it_trains_and_change_nothing(
 
 
 def test_what_is_wrong_is_said_before_anything_is_computed(data: Path, tmp_path: Path) -> None:
-    quiet = {"say": lambda text: None}
+    quiet = {"notify": lambda text: None}
     with pytest.raises(DataError, match=r"piers.jsonl:36:.*skip such lines"):
         train_verifier(recipe(data, skip_bad=False), tmp_path, **quiet)  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"none\.jsonl"):

@@ -99,7 +99,7 @@ def test_context_limit(config: DecoderConfig) -> None:
 
 
 def test_no_token_is_refused() -> None:
-    with pytest.raises(ModelError, match="no token"):
+    with pytest.raises(ModelError, match="at least one token"):
         build(LLAMA)(torch.empty(1, 0, dtype=torch.long))
 
 

@@ -140,3 +140,15 @@ def test_progress_counts_samples(lab: SimpleNamespace, store: Store) -> None:
     assert (seen[0].rate, seen[0].remaining_s) == (None, None)
     assert seen[1].rate == pytest.approx(3 / 2)
     assert seen[1].remaining_s == pytest.approx(30.0)
+
+
+def test_a_call_that_draws_nothing_keeps_the_time_at_which_the_run_finished(lab: SimpleNamespace, store: Store) -> None:
+    runs = RunStore(store)
+    run_id = lab.run(runs).run_id
+    finished = runs.finished_at(run_id)
+    assert finished is not None and runs.finished_at("0" * 64) is None
+    assert lab.run(runs).drawn == 0 and runs.finished_at(run_id) == finished
+    runs.set_status(run_id, "interrupted")
+    assert runs.finished_at(run_id) is None and lab.run(runs).complete
+    later = runs.finished_at(run_id)
+    assert later is not None and later > finished
